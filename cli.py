@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The command line: `./cli.py "Create a health check"`, `./cli.py help`. Behind it is `nightshift/client/`."""
+"""Command line: `./cli.py "Create a health check"`, `./cli.py help`. The implementation is `nightshift/client/`."""
 
 import sys
 
@@ -9,7 +9,7 @@ __all__ = ["main"]
 
 
 def main() -> int:
-    """Run one call; the exit code is one of `nightshift.client.errors.Exit`."""
+    """Run one command and return an exit code of `nightshift.client.errors.Exit`."""
     return launch.run("nightshift.__main__", __file__)
 
 

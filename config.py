@@ -1,4 +1,4 @@
-"""The settings, from config.yaml and the environment. Behind it is `nightshift/config/load.py`."""
+"""Reads the settings from config.yaml and the environment. The implementation is `nightshift/config/load.py`."""
 
 from nightshift.config.load import Settings, load_settings
 

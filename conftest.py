@@ -1,4 +1,4 @@
-"""Which tests are run, and fixtures that tests of several packages share."""
+"""Selects the tests to run, and defines fixtures that tests of several packages share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support import tiers
 from tests.support.sandboxes import Judge, nest, open_folder
 
 SHARED = {"fork_servers", "warm_sandbox"}
-"""Fixtures that live as long as a module, on its event loop: a test that has one runs on that loop as well."""
+"""Module-scoped fixtures that live on the module's event loop. A test that uses one runs on that loop as well."""
 
 hypothesis.settings.register_profile(
     "quick", max_examples=tiers.MOST_EXAMPLES, stateful_step_count=tiers.MOST_STEPS, deadline=None
@@ -27,7 +27,10 @@ hypothesis.settings.load_profile("all" if tiers.ALL else "quick")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Do not look for garbage among what is collected, which stays to the end: it takes a third of the time."""
+    """Disable garbage collection while tests are collected.
+
+    The collected objects stay to the end, and scanning them takes a third of the time.
+    """
     gc.disable()
     try:
         return (yield)
@@ -37,13 +40,13 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out files of which nothing is run, before they are imported."""
+    """Skip files without a test to run, before they are imported."""
     return True if not _asks_for_more(config) and collection_path in tiers.full_files() else None
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the full tier, and leave it out unless it was asked for; begin with long files."""
+    """Mark the tests of the full tier, deselect them unless they were asked for, and put long files first."""
     full = tiers.full_tier(item.nodeid for item in items)
     for item in items:
         if item.nodeid in full:
@@ -58,7 +61,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _asks_for_more(config: pytest.Config) -> bool:
-    """Tell whether files or single tests were named, not folders, or markers."""
+    """Return True if the command line names files, single tests or markers instead of folders."""
     return bool(config.option.markexpr) or any(
         not Path(argument.partition("::")[0]).is_dir() for argument in config.args
     )
@@ -66,14 +69,14 @@ def _asks_for_more(config: pytest.Config) -> bool:
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder that jobs can enter, which pytest's own are not."""
+    """Yield a folder that sandboxed jobs can enter; they cannot enter pytest's own temporary folders."""
     with open_folder() as path:
         yield path
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def fork_servers() -> AsyncIterator[NestedSandbox]:
-    """The strong sandbox, nested as the daemon's is; the tests of a module share its fork servers and its loop."""
+    """The strong sandbox, nested like the daemon's. The tests of a module share its fork servers and its event loop."""
     async with nest() as box:
         yield box
 

@@ -1,4 +1,6 @@
-"""Git for the rest of the program, and how the daemon's own repository stands. Behind it is `nightshift/git/`.
+"""Git for the rest of the program, and the state of the daemon's own repository.
+
+The implementation is `nightshift/git/`.
 
 python -c "from git_manager import git_manager; print(git_manager.get_repository_stats())"
 """

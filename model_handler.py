@@ -1,4 +1,4 @@
-"""The gateway to all models, and what every backend is. Behind it is `nightshift/models/`."""
+"""The gateway to all models, and the interface of every backend. The implementation is `nightshift/models/`."""
 
 from nightshift.models.base import BaseModelHandler
 from nightshift.models.gateway import ModelHandler

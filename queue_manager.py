@@ -1,4 +1,4 @@
-"""The task queue: the only writer of tasks. Behind it is `nightshift/queue/manager.py`."""
+"""The task queue: the only writer of tasks. The implementation is `nightshift/queue/manager.py`."""
 
 from nightshift.queue.manager import QueueManager
 

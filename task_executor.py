@@ -1,6 +1,6 @@
-"""The workers that take tasks from the queue, and the loop for a program of one's own.
+"""The workers that claim tasks from the queue, and the loop for use from your own program.
 
-Behind it is `nightshift/attempt/pool.py` and `nightshift/app/coder.py`.
+The implementation is `nightshift/attempt/pool.py` and `nightshift/app/coder.py`.
 """
 
 from nightshift.app.coder import AutonomousCoder

@@ -1,4 +1,4 @@
-"""How a change is run and judged. Behind it is `nightshift/verdict/runner.py`, and `nightshift/app/coder.py`."""
+"""Runs and judges a change. The implementation is `nightshift/verdict/runner.py` and `nightshift/app/coder.py`."""
 
 from nightshift.app.coder import CodeExecutor, TestResult
 from nightshift.verdict.runner import SuiteRunner

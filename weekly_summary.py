@@ -1,4 +1,4 @@
-"""The report of a week. Behind it is `nightshift/report/weekly.py`."""
+"""The weekly report. The implementation is `nightshift/report/weekly.py`."""
 
 from nightshift.report.weekly import Summary, render, summarise, write_report
 

@@ -1,4 +1,4 @@
-"""Plain pytest on the commits of a repository: how each test ended, and what the run cost."""
+"""Runs plain pytest on the commits of a repository: the result of each test, and the cost of the run."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def pytest_sessionfinish():
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
-    """A run: test id to `passed`, `failed` or `skipped`, and its seconds; no results where it was cut off."""
+    """A run: `passed`, `failed` or `skipped` by test id, and its seconds; no results if it was cut off."""
 
     ended: Mapping[str, str] = field(default_factory=dict)
     cpu_s: float = 0.0
@@ -61,7 +61,7 @@ def git(repo: Path, *words: str, text: str | None = None) -> str:
     """Run git as the repository's owner and return its output.
 
     Raises:
-        subprocess.CalledProcessError: it failed.
+        subprocess.CalledProcessError: git failed.
     """
     command = ["git", *OWNER, *words]
     done = subprocess.run(command, cwd=repo, input=text, capture_output=True, text=True, check=True)
@@ -69,12 +69,12 @@ def git(repo: Path, *words: str, text: str | None = None) -> str:
 
 
 class Checkout:
-    """A working tree of a repository of ours, with an interpreter that runs its tests.
+    """A working tree of a repository, with an interpreter that runs its tests.
 
     Args:
         repo: the repository.
-        folder: where the tree is to be.
-        python: has pytest and whatever the tests import.
+        folder: where the tree is made.
+        python: an interpreter with pytest and all packages that the tests import.
     """
 
     def __init__(self, repo: Path, folder: Path, python: Path) -> None:
@@ -85,7 +85,7 @@ class Checkout:
         (self._plugin / "bare_results.py").write_text(_PLUGIN)
 
     def at(self, commit: str) -> None:
-        """Have exactly the files of a commit."""
+        """Check out exactly the files of a commit."""
         git(self.folder, "checkout", "-q", "--force", "--detach", commit)
         git(self.folder, "clean", "-fdxq")
 
@@ -99,14 +99,14 @@ class Checkout:
                 target.write_text(text, newline="")
 
     def read(self, path: str) -> str | None:
-        """The text of a file; None where there is none or it is no text."""
+        """Return the text of a file; None if it does not exist or is not text."""
         try:
             return (self.folder / path).read_bytes().decode()
         except (OSError, UnicodeDecodeError):
             return None
 
     def run(self, paths: Collection[str], longest_cpu_s: float = LONGEST_CPU_S) -> Ran:
-        """Run these test files, in one process, as they stand; longer than this no run takes."""
+        """Run these test files in one process, with a limit of processor seconds."""
         there = sorted(path for path in paths if (self.folder / path).is_file())
         if not there:
             return Ran()
@@ -137,10 +137,10 @@ def _environment(results: Path, roots: Iterable[Path]) -> dict[str, str]:
 
 
 def install(python: Path, packages: Collection[str]) -> None:
-    """Have packages in an environment, by the pip of this one.
+    """Install missing packages into an environment, with this environment's pip.
 
     Raises:
-        subprocess.CalledProcessError: pip could not.
+        subprocess.CalledProcessError: pip failed.
     """
     (site,) = python.parent.parent.glob("lib/python3*/site-packages")
     missing = [name for name in packages if not (site / name).exists()]

@@ -2,14 +2,15 @@
 
     .venv/bin/python bench/false_alarms.py [--data HumanEval.jsonl.gz] [--repeat 1] [--parallel 2] [--only WORD]
 
-Every answer goes the way of a task's change: the static checker, given tests, twins, held-out cases, the words of the
-task, in the sandbox that is chosen here and kept warm as the daemon keeps it. Both goals are zero; the exit status is 1
-when one is missed. Part of the judge is random, so `--repeat` judges each answer several times.
+Every answer is judged like a task's change: the static checker, given tests, must-fail copies, held-out cases and the
+task's description, in the sandbox that is chosen here and kept warm as the daemon keeps it. The goal for both errors is
+zero; the exit status is 1 if a goal is missed. A part of the judge is random, so `--repeat` judges each answer several
+times.
 
-Judged are a dozen tasks of our own and the ordinary code of `bench/ordinary/`. With `--data` also those of HumanEval
-(Chen et al., “Evaluating Large Language Models Trained on Code”, 2021; 164 tasks, MIT licence), which
-https://github.com/openai/human-eval has as `data/HumanEval.jsonl.gz`. It has no wrong answers, so they are made: a
-function that returns nothing, and the first of some mutants of the right one that plainly fails the tests.
+The answers are a dozen tasks of our own and the ordinary code of `bench/ordinary/`. `--data` adds those of HumanEval
+(Chen et al., “Evaluating Large Language Models Trained on Code”, 2021; 164 tasks, MIT licence), from
+`data/HumanEval.jsonl.gz` of https://github.com/openai/human-eval. HumanEval has no wrong answers, so they are made: a
+function that returns nothing, and the first of some mutants of the right answer that plainly fails the tests.
 """
 
 from __future__ import annotations
@@ -79,23 +80,23 @@ class Judged:
 
     @property
     def missed(self) -> bool:
-        """Tell whether the judge was wrong."""
+        """True if the judge was wrong."""
         return self.right is not (self.verdict.passed and not (self.right and (self.findings or self.verdict.unmet)))
 
     @property
     def is_known(self) -> bool:
-        """Tell whether this right answer is on the list of those that are refused today."""
+        """True if this right answer is on the list of known refusals."""
         return self.right and self.pair.name in KNOWN_REFUSALS
 
     @property
     def why(self) -> str:
-        """The judge's reasons."""
+        """Reasons for the judge's verdict."""
         findings = (f"{finding.rule}: {finding.message}" for finding in self.findings)
         return "; ".join([*findings, *self.verdict.unmet, self.verdict.reason])
 
 
 def read(path: Path) -> list[Pair]:
-    """HumanEval's tasks; a star import brings along helpers that some of its tests use."""
+    """Read HumanEval's tasks; their tests use a star import, because some need helpers of the answer's module."""
     raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     return [_pair(json.loads(line)) for line in raw.splitlines() if line.strip()]
 
@@ -111,7 +112,7 @@ def _pair(row: dict[str, str]) -> Pair:
 
 
 async def with_wrong_answers(pair: Pair, sandbox: Sandbox) -> Pair:
-    """The task with wrong answers, each seen to fail the tests when they simply run."""
+    """Return the task with wrong answers that were seen to fail the tests in a plain run."""
     mutants = mutation.mutants({pair.path: pair.right}, lambda _path: None, MUTANTS)
     wrong = list[str]()
     for text in (_nothing(pair), *(mutant.text for mutant in mutants)):
@@ -121,7 +122,7 @@ async def with_wrong_answers(pair: Pair, sandbox: Sandbox) -> Pair:
 
 
 def _nothing(pair: Pair) -> str:
-    """The right answer with a function that returns nothing in place of the wanted one."""
+    """Return the right answer with the requested function replaced by one that returns nothing."""
     tree = ast.parse(pair.right)
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name == pair.module:
@@ -146,7 +147,7 @@ class Judge:
         )
 
     async def possible(self, pairs: Sequence[Pair]) -> list[Pair]:
-        """Those of the pairs whose packages can be had; the others are told."""
+        """Return the pairs whose packages can be installed, and print the others."""
         obtainable = list[Pair]()
         for pair in pairs:
             try:
@@ -160,7 +161,7 @@ class Judge:
         return (await self._layers.satisfy(pair.packages)).packages if pair.packages else {}
 
     async def __call__(self, pair: Pair, text: str, *, right: bool) -> Judged:
-        """One answer through the judge."""
+        """Judge one answer."""
         base, change, given = FileTree(pair.base), pair.change(text), pair.given
         spec = TaskSpec(description=pair.name, tests=given, language=pair.language, packages=pair.packages)
         packages = await self._packages(pair)
@@ -185,7 +186,7 @@ class Judge:
 async def open_it(
     name: str, size: int, programs: Sequence[Program] = ()
 ) -> AsyncIterator[tuple[Warmed, Runtime, Path]]:
-    """The chosen sandbox with some kept waiting, what runs inside, and a folder."""
+    """Give the chosen sandbox, kept warm, the runtime inside it, and a temporary folder."""
     runtime = open_runtime(ROOT / ".runner", programs=programs)
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         choice = await choose(name, runtime=runtime, scratch=Path(folder))
@@ -199,13 +200,13 @@ async def open_it(
 
 
 async def run_in_turn(room: asyncio.Semaphore, work: Awaitable[T]) -> T:
-    """The result of some work that waits for its turn."""
+    """Return the result of work that waits for its turn."""
     async with room:
         return await work
 
 
 async def run(groups: Mapping[str, Sequence[Pair]], a: argparse.Namespace) -> dict[str, list[Judged]]:
-    """Judge every answer, some at a time."""
+    """Judge every answer, some in parallel."""
     room = asyncio.Semaphore(a.parallel)
     async with open_it(a.sandbox, a.parallel) as (pool, runtime, folder):
         print(f"in {pool.sandbox.name} ({pool.remark or 'started for each job'})", flush=True)
@@ -221,7 +222,7 @@ async def run(groups: Mapping[str, Sequence[Pair]], a: argparse.Namespace) -> di
 
 
 def report(answers: Sequence[Judged]) -> bool:
-    """Print the figures of a group; true when both goals are met."""
+    """Print the figures of a group; return True if both goals are met."""
     exempt, goals = [answer for answer in answers if answer.is_known], list[bool]()
     for right, word in ((True, "right answers refused"), (False, "wrong answers accepted")):
         some = [answer for answer in answers if answer.right is right and not answer.is_known]
@@ -246,7 +247,7 @@ def report(answers: Sequence[Judged]) -> bool:
 
 
 def report_known(answers: Sequence[Judged]) -> None:
-    """Print what became of the right answers that are known to be refused; they miss no goal."""
+    """Print the results of the right answers that are known to be refused; they miss no goal."""
     print(f"  known to be refused, and not counted above: {sum(answer.missed for answer in answers)} of {len(answers)}")
     for name in dict.fromkeys(answer.pair.name for answer in answers):
         accepted = sum(not answer.missed for answer in answers if answer.pair.name == name)
@@ -256,7 +257,7 @@ def report_known(answers: Sequence[Judged]) -> None:
 
 
 def main() -> None:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="HumanEval.jsonl or HumanEval.jsonl.gz")
     parser.add_argument("--repeat", type=int, default=1, help="how often each answer is judged")

@@ -1,4 +1,4 @@
-"""The scripted model of the fault campaign: it answers rightly in the end, and its wire breaks in every way by dice."""
+"""The scripted model of the fault campaign: it answers right in the end, and its connection fails randomly."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bench.fault_tasks import Fate, Job
 from tests.support.wire_dialects import Dialect
 from tests.support.wire_server import Fault, Recorded, WireServer
 
-# kind, what is told with it, weight
+# kind, options, weight
 MIX: tuple[tuple[str, Mapping[str, Any], int], ...] = (
     ("500", {}, 3), ("503", {}, 2), ("429", {}, 3), ("429", {"retry_after": 1}, 2), ("429", {"retry_after": 3}, 1),
     ("hang", {}, 1), ("stall", {}, 1), ("slow", {"seconds": 1.0}, 3), ("drop", {}, 3),
@@ -26,12 +26,15 @@ MIX: tuple[tuple[str, Mapping[str, Any], int], ...] = (
 PLAN = "1. Read the tests.\n2. Write the function.\n3. Compare the boundary."
 
 
-# A client that goes away in the middle of an answer is what this is about.
+# A client that disconnects in the middle of an answer is what this benchmark tests.
 logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
 
 
 class FaultyServer(WireServer):
-    """Each request fails with the probability `rate`, by dice of its own; `injected` counts what was done."""
+    """Each request fails with the probability `rate`, from a random generator of its own.
+
+    `injected` counts the faults.
+    """
 
     def __init__(self, jobs: Sequence[Job], *, seed: int, rate: float) -> None:
         super().__init__(self._reply, chunk_words=8)

@@ -1,11 +1,11 @@
-"""Small tasks of our own making for the fault campaign, from a table: what to write, and how it is tested."""
+"""Small tasks for the fault campaign, made from a table: what to write, and its tests."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
 
-# name, what it does, right and wrong expression over (x: list of numbers, n: the task's number), three arguments
+# name, description, right and wrong expression over x (list of numbers); n is the task's number
 TABLE = (
     ("above", "sums what is greater than {n}", "sum(v for v in x if v > {n})", "sum(v for v in x if v >= {n})"),
     ("below", "counts what is less than {n}", "sum(1 for v in x if v < {n})", "sum(1 for v in x if v <= {n})"),
@@ -24,7 +24,7 @@ TABLE = (
 
 
 class Fate(StrEnum):
-    """How a task has to end."""
+    """The required endings of tasks."""
 
     COMMITTED = "committed"
     GAVE_UP = "gave_up"
@@ -34,7 +34,7 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One task: `fate` is its only right ending, `needs` the number of the job it depends on."""
+    """One task: `fate` is its only right ending, `needs` the number of the job that it depends on."""
 
     n: int
     fate: Fate
@@ -42,17 +42,17 @@ class Job:
 
     @property
     def name(self) -> str:
-        """Of the function."""
+        """Name of the function."""
         return TABLE[self.n % len(TABLE)][0]
 
     @property
     def file(self) -> str:
-        """Of the module."""
+        """Name of the module's file."""
         return f"{self.name}_{self.n}.py"
 
     @property
     def task(self) -> dict[str, object]:
-        """As the API takes it, but for what it depends on."""
+        """The task in the API's form, without its dependency."""
         does = TABLE[self.n % len(TABLE)][1].format(n=self.n)
         limits = {"iterations": 3} if self.fate is Fate.GAVE_UP else {}
         return {
@@ -63,7 +63,7 @@ class Job:
         }
 
     def code(self, *, right: bool) -> str:
-        """The module, right or wrong."""
+        """Return the module's code, right or wrong."""
         expression = TABLE[self.n % len(TABLE)][2 if right else 3].format(n=self.n)
         return f"def {self.name}(x):\n    return {expression}\n"
 
@@ -77,7 +77,7 @@ class Job:
 
 
 def jobs(count: int) -> list[Job]:
-    """That many jobs: of twenty, one never passes, one depends on it, one on a good one, and one is cancelled."""
+    """Make a number of jobs: of twenty, one never passes, two depend on others, and one is cancelled."""
     batch = []
     for n in range(1, count + 1):
         position = n % 20

@@ -1,11 +1,11 @@
-"""The fault campaign: tasks against a model whose wire breaks in every way, under a daemon that is killed at random.
+"""The fault campaign: tasks against a model with failing connections, under a daemon that is killed at random.
 
     .venv/bin/python bench/faults.py [--tasks N] [--workers N] [--seed N] [--rate P] [--kill-every S]
 
-Each task has one right ending (bench/fault_tasks.py), and has to come to it exactly once whatever happens: requests
-fail with the probability `--rate`, and about every `--kill-every` seconds the daemon gets SIGKILL and is started again.
-At the end the daemon is stopped, and the database, the repository and the machine are looked at. Prints a table, and
-exits with 1 when anything was not as it has to be.
+Each task has one right ending (bench/fault_tasks.py), and has to reach it exactly once: requests fail with the
+probability `--rate`, and about every `--kill-every` seconds the daemon gets SIGKILL and is started again. At the end
+the daemon is stopped, and the database, the repository and the machine are checked. Prints a table, and exits with 1 if
+any check failed.
 """
 
 # ruff: noqa: E402  the path comes first: this folder's queue.py would hide the standard library's
@@ -37,12 +37,12 @@ from tests.support.fork_server import ForkServer
 from tests.support.supervised import SupervisedDaemon
 
 RIGHT = {Fate.GAVE_UP: {"gave_up", "stuck"}}
-"""Endings that are right for a fate besides the one of its own name."""
+"""Endings that are also right for a fate, apart from the ending of its own name."""
 SETTINGS = {"MODEL_TIMEOUT_S": "3", "MODEL_MAX_WAIT_S": "2", "MODEL_PROBE_S": "1", "RETRY_BASE_S": "0.5"}
 
 
 class Campaign:
-    """One run; `say` is what came out."""
+    """One run of the campaign, and the checks of its result."""
 
     def __init__(
         self, supervised: SupervisedDaemon, server: FaultyServer, jobs: list[Job], dice: random.Random
@@ -52,7 +52,7 @@ class Campaign:
         self.took_s = 0.0
 
     def run(self, kill_every_s: float, within_s: float) -> None:
-        """Submit all tasks, and kill the daemon now and then until all have ended."""
+        """Submit all tasks, and kill the daemon repeatedly until all have ended."""
         began = time.monotonic()
         for job in self.jobs:
             self._submit(job)
@@ -82,10 +82,10 @@ class Campaign:
         query = "SELECT COUNT(*) FROM tasks WHERE status NOT IN ('done', 'failed', 'cancelled')"
         return int(self.supervised.rows(query)[0][0])
 
-    # --- what came out
+    # --- results
 
     def wrong_endings(self) -> list[str]:
-        """Tasks that did not end as they had to."""
+        """List tasks with a wrong ending."""
         faults = []
         for job in self.jobs:
             (row,) = self.supervised.rows("SELECT status, ending, reason FROM tasks WHERE id = ?", self.ids[job.n])
@@ -94,7 +94,7 @@ class Campaign:
         return faults
 
     def wrong_commits(self) -> list[str]:
-        """Tasks that do not have just one commit on main where they were committed, and none where they were not."""
+        """List committed tasks without exactly one commit on main, and other tasks with a commit there."""
         log = git(
             self.supervised.home / "workspace", "log", "--format=%(trailers:key=Task,valueonly,separator=)", "main"
         )
@@ -107,7 +107,7 @@ class Campaign:
         return faults + [f"task {id_} is {ledger[id_]} times in the ledger" for id_ in wanted if ledger[id_] != 1]
 
     def find_doubled_endings(self) -> list[str]:
-        """Tasks that did not end exactly once."""
+        """List tasks that did not end exactly once."""
         query = (
             "SELECT task_id, COUNT(*) FROM execution_logs WHERE json_extract(data, '$.to') IN "
             "('done', 'failed', 'cancelled') GROUP BY 1 HAVING COUNT(*) <> 1"
@@ -115,7 +115,7 @@ class Campaign:
         return [f"task {id_} ended {count} times" for id_, count in self.supervised.rows(query)]
 
     def find_paid_twice(self) -> list[str]:
-        """Requests that came after the reply to the very same prompt was stored."""
+        """List requests that came after the reply to the same prompt was stored."""
         stored = dict(self._read_stored_prompts())
         late = []
         for request in self.server.requests:
@@ -125,7 +125,7 @@ class Campaign:
         return late
 
     def _read_stored_prompts(self) -> Iterator[tuple[str, float]]:
-        """Each stored prompt with the time (POSIX) of its last reply."""
+        """Yield each stored prompt with the time (POSIX) of its last reply."""
         query = "SELECT prompt, MAX((julianday(at) - 2440587.5) * 86400.0) FROM replies GROUP BY prompt"
         with Database(self.supervised.home / "db" / "agent_logs.sqlite", readonly=True) as database:
             for digest, at in self.supervised.rows(query):
@@ -133,13 +133,13 @@ class Campaign:
 
 
 def _read_words(turn: Mapping[str, Any]) -> str:
-    """A turn as a stored prompt has it."""
+    """Return the text of a turn as a stored prompt contains it."""
     calls = [ToolCall(name=call["name"], arguments=call["arguments"]) for call in turn.get("calls", ())]
     return with_calls(turn["content"], calls)
 
 
 def faults_of(run: Campaign) -> list[str]:
-    """All that is not as it has to be, of a daemon that was stopped."""
+    """List all faults of a run whose daemon was stopped."""
     supervised = run.supervised
     faults = [f"orphan: {line}" for line in supervised.orphans()] + supervised.faults()
     return faults + run.wrong_endings() + run.wrong_commits() + run.find_doubled_endings() + run.find_paid_twice()

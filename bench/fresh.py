@@ -1,9 +1,9 @@
-"""Measure a new owner's start: a clean clone with an empty home, from `make run` to the first commit, beside another.
+"""Measure a new owner's start, from `make run` in a clean clone with an empty home to the first commit.
 
     python3 bench/fresh.py [--against COMMIT] [--test]
 
-Prints for each: seconds to a healthy daemon and to the first commit, megabytes on disk (the checkout with its
-environment, and what was written to the home), the daemon's memory right after its first tasks and when it is idle,
+Prints for each commit: seconds to a healthy daemon and to the first commit, megabytes on disk (the checkout with its
+environment, and the files written to the home), the daemon's memory right after its first tasks and when it is idle,
 processor seconds of `--version`, `--help` and `--status` with the daemon up and down, and with `--test` the minutes of
 `make test`. It needs the package index, and only the standard library.
 """
@@ -40,14 +40,14 @@ class Trial:
         subprocess.run(["git", "checkout", "-q", commit], cwd=self.clone, check=True)
         with socket.create_server(("127.0.0.1", 0)) as listener:
             self.port = listener.getsockname()[1]
-        # An owner's Python keeps what it compiled.
+        # An owner's Python writes bytecode files.
         other = ("NIGHTSHIFT", "XDG_", "PYTHONDONTWRITEBYTECODE")
         environ = {name: value for name, value in os.environ.items() if not name.startswith(other)}
         self.environ = {**environ, "HOME": str(self.home), "FLASK_PORT": str(self.port)}
 
     @contextmanager
     def daemon(self) -> Iterator[subprocess.Popen[bytes]]:
-        """`make run`, ended at the end."""
+        """Run `make run`, and stop it at the end."""
         with (self.home / "run.log").open("wb") as log:
             process = subprocess.Popen(
                 ["make", "run"], cwd=self.clone, env=self.environ, stdout=log, stderr=log, start_new_session=True
@@ -59,7 +59,7 @@ class Trial:
                 process.wait()
 
     def ask(self, path: str) -> object:
-        """Ask the API and return its answer; None while nobody answers."""
+        """Ask the API and return its answer; None while it does not answer."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
                 return json.load(answer)
@@ -67,12 +67,12 @@ class Trial:
             return None
 
     def has_commit(self) -> bool:
-        """Whether a task has landed."""
+        """Check whether a task has landed."""
         answer = self.ask("/api/commits?limit=1")
         return isinstance(answer, dict) and bool(answer.get("commits"))
 
     def processor_s(self, *words: str) -> float:
-        """Return the processor time of a call of the command line, the least of ten: the daemon works beside it."""
+        """Return the processor time of a call of the command line, the minimum of ten, because the daemon works too."""
         return min(self._processor_s(words) for _ in range(10))
 
     def _processor_s(self, words: tuple[str, ...]) -> float:
@@ -83,7 +83,7 @@ class Trial:
         return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
     def memory_mb(self, process: subprocess.Popen[bytes]) -> float:
-        """The memory that belongs to the daemon's own process and what it started for itself, without sandboxes."""
+        """Return the memory of the daemon's own process and its helpers, without sandboxes, in MB."""
         total = 0
         for folder in Path("/proc").iterdir():
             if folder.name.isdigit() and _is_of(folder, process.pid):
@@ -108,13 +108,13 @@ def _private_kb(folder: Path) -> int:
 
 
 def megabytes(folder: Path) -> float:
-    """Return the size of a folder on the disk; a file with two names counts once."""
+    """Return the size of a folder on the disk in MB; a file with two names counts once."""
     done = subprocess.run(["du", "-sm", folder], capture_output=True, text=True, check=True)
     return float(done.stdout.split()[0])
 
 
 def wait(what: str, condition: Callable[[], object], began: float, wall_s: float) -> float:
-    """Seconds from the beginning until `condition()` holds."""
+    """Wait until `condition()` is true; return the seconds since `began`."""
     while not condition():
         if time.monotonic() - began > wall_s:
             raise SystemExit(f"{what}: not within {wall_s:.0f} s")
@@ -123,7 +123,7 @@ def wait(what: str, condition: Callable[[], object], began: float, wall_s: float
 
 
 def measure(folder: Path, commit: str, *, test: bool) -> dict[str, float]:
-    """All figures of one commit."""
+    """Return all figures of one commit."""
     trial, figures = Trial(folder, commit), dict[str, float]()
     began = time.monotonic()
     with trial.daemon() as process:

@@ -1,4 +1,4 @@
-"""Test functions by name in a file of Python tests: which there are, and the file without some of them."""
+"""Test functions in a file of Python tests: lists them by name, and removes or replaces some of them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _CALLED_BY_PYTEST = re.compile(r"test|Test|setup|teardown|setUp|tearDown|pytest_
 
 
 def bare_id(test: str) -> str:
-    """The id of a test without its parameters: `path::Class::name`."""
+    """Return the id of a test without its parameters: `path::Class::name`."""
     path, _, name = test.partition("::")
     return f"{path}::{name.partition('[')[0]}"
 
 
 def names(text: str) -> frozenset[str]:
-    """The tests of a file, as `name` or `Class::name`."""
+    """Return the tests of a file, as `name` or `Class::name`."""
     return frozenset(name for name, _ in _tests(ast.parse(text), ""))
 
 
 def without(text: str, unwanted: Collection[str]) -> str:
-    """The file without these tests; classes that held nothing else go with them; bases of others stay."""
+    """Return the file without these tests, and without classes that become empty unless they are base classes."""
     tree, lines = ast.parse(text), text.splitlines(keepends=True)
     gone = {id(node) for name, node in _tests(tree, "") if name in unwanted}
     cut = set[int]()
@@ -34,7 +34,7 @@ def without(text: str, unwanted: Collection[str]) -> str:
 
 
 def only(text: str, wanted: Collection[str]) -> str:
-    """The file with these tests and what they need: helpers that nothing names any more go with the other tests."""
+    """Return the file with only these tests and their helpers; helpers that nothing refers to any more are removed."""
     text = without(text, names(text) - set(wanted))
     while unused := [node for node in ast.parse(text).body if _is_unused(node, text)]:
         lines = text.splitlines(keepends=True)
@@ -46,7 +46,7 @@ def only(text: str, wanted: Collection[str]) -> str:
 
 
 def exchange(text: str, other: str, wanted: Collection[str]) -> str:
-    """The file with these tests as another version of it has them; without those that it lacks."""
+    """Return the file with these tests replaced by those of another version, or removed if that version lacks them."""
     lines, replacements = text.splitlines(keepends=True), dict(_tests(ast.parse(other), ""))
     for name, node in sorted(_tests(ast.parse(text), ""), key=lambda pair: -pair[1].lineno):
         if name in wanted:
@@ -61,7 +61,7 @@ def _text(text: str, node: _Function) -> str:
 
 
 def _lines(node: _Function | ast.ClassDef) -> tuple[int, int]:
-    """The first line of a definition, decorators included, and its last."""
+    """Return the first line of a definition, including decorators, and its last line."""
     first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
     return first, node.end_lineno or node.lineno
 
@@ -89,7 +89,7 @@ def _remove(node: ast.Module | ast.ClassDef, gone: Collection[int]) -> Iterator[
 
 
 def _is_unused(node: ast.stmt, text: str) -> TypeGuard[_Function | ast.ClassDef]:
-    """Whether a definition of a module is nothing that pytest looks for, and is named nowhere else, not in a text."""
+    """Check whether a definition is not used by pytest and mentioned nowhere else in the file, not even in strings."""
     if not isinstance(node, _Function | ast.ClassDef) or _CALLED_BY_PYTEST.match(node.name):
         return False
     if isinstance(node, ast.ClassDef) and any(_tests(node, "")):

@@ -1,16 +1,16 @@
-"""The cost of a task and the size of the daemon over many tasks: neither may grow with what was done before.
+"""The cost of a task and the size of the daemon over many tasks: neither may grow with the number of tasks.
 
     .venv/bin/python bench/growth.py --home FOLDER [--tasks 1000] [--block 100] [--workers 2] [--fail-every 20]
                                      [--humaneval FILE] [--set NAME=VALUE …] [--out growth.jsonl]
 
-One daemon does small made-up tasks (`bench/overhead.py`), each with new files. The scripted model answers each task
-wrongly once, then rightly; every `--fail-every`-th stays wrong and fails after three iterations. `--humaneval` takes
-the 164 tasks of HumanEval (HumanEval.jsonl.gz) instead, again and again under other names, because an owner's tasks
-have functions and words of their own. A home that exists is continued.
+One daemon does small generated tasks (`bench/overhead.py`), each with new files. The scripted model answers each task
+wrongly once, then rightly; every `--fail-every`-th task stays wrong and fails after three iterations. `--humaneval`
+uses the 164 tasks of HumanEval (HumanEval.jsonl.gz) instead, repeatedly under new names, because an owner's tasks have
+functions and words of their own. An existing home is continued.
 
-After each block one line of JSON is printed: milliseconds of wall time and of processor time for a task (of the daemon
-itself, of what it started and waited for, of all in its control group), the daemon's memory, descriptors, threads and
-children, the folders of the home in MB, and milliseconds of some pages.
+After each block one line of JSON is printed: milliseconds of wall time and of processor time per task (of the daemon
+itself, of the child processes that it waited for, of its whole control group), the daemon's memory, descriptors,
+threads and children, the folders of the home in MB, and milliseconds of some pages.
 
 Exit code 1 if the processor time of a task in the last quarter is more than `--most-ratio` times that of the second
 block, or if memory grows by more than `--most-mb` for 1,000 tasks. With fewer than four blocks there is no such check.
@@ -45,15 +45,15 @@ PAGES = ("/", "/tasks", "/review", "/inbox", "/logs", "/memory", "/api/status", 
 FOLDERS = ("db/backups", "workspace", "logs", "state")
 DATABASE = "db/agent_logs.sqlite"
 START_S = 600
-"""How long a daemon may take to start on a home of many tasks."""
+"""Seconds that a daemon may take to start on a home with many tasks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """The figures after a block. `tasks` is the id of its last task, `done` how many of the block ended well.
+    """The figures after a block. `tasks` is the id of its last task, `done` the number of its tasks that are done.
 
-    The times in ms are for a task. `folders_mb` and `pages_ms` are by the names of FOLDERS and PAGES; a page that did
-    not answer with 200 has its status instead.
+    The times in ms are per task. `folders_mb` and `pages_ms` are by the names of FOLDERS and PAGES; a page that did not
+    answer with 200 has its status instead.
     """
 
     tasks: int
@@ -97,7 +97,7 @@ def read_humaneval(path: Path) -> list[Item]:
 
 
 def number_items(items: list[Item], begun: int, fail_every: int) -> Iterator[Item]:
-    """Give items new names without end; every `fail_every`-th has no right answer."""
+    """Give items new names endlessly; every `fail_every`-th has no right answer."""
     for number, item in enumerate(cycle(items), begun):
         named = item.rename(number)
         yield replace(named, right=named.wrong) if fail_every and number % fail_every == fail_every // 2 else named
@@ -136,7 +136,10 @@ def run_block(daemon: Daemon, items: list[Item], script: Script, group: Path | N
 
 
 def wait_for_end(home: Path, ids: list[int]) -> int:
-    """Wait until these tasks have ended; how many of them are done. Asks the file, as answers cost the daemon time."""
+    """Wait until these tasks have ended; return how many are done.
+
+    Reads the database, because API answers cost the daemon time.
+    """
     query = """SELECT count(*), coalesce(sum(status = 'done'), 0) FROM tasks
         WHERE id BETWEEN ? AND ? AND status IN ('done', 'failed', 'cancelled')"""
     while True:
@@ -148,18 +151,18 @@ def wait_for_end(home: Path, ids: list[int]) -> int:
 
 
 def size_mb(path: Path) -> float:
-    """Return what a file or folder takes on the disk, in MB; nothing where it is not there."""
+    """Return the size of a file or folder on the disk, in MB; 0 if it does not exist."""
     total = 0
     for file in path.rglob("*") if path.is_dir() else (path,):
         try:
             total += file.lstat().st_blocks * 512
-        except FileNotFoundError:  # the daemon removed it just now
+        except FileNotFoundError:  # the daemon has just removed it
             continue
     return round(total / 2**20, 2)
 
 
 def time_page(url: str) -> float | str:
-    """Return the milliseconds of a whole answer, or its status where that is not 200."""
+    """Return the milliseconds of a complete answer, or its status if that is not 200."""
     began = time.perf_counter()
     try:
         with urllib.request.urlopen(url, timeout=120) as answer:
@@ -170,7 +173,7 @@ def time_page(url: str) -> float | str:
 
 
 def judge(blocks: list[Block], most_ratio: float, most_mb: float) -> int:
-    """Compare the last quarter with the second block, and print that; the exit code."""
+    """Compare the last quarter with the second block, and print the result; return the exit code."""
 
     def cost(block: Block) -> float:
         return block.daemon_ms + block.started_ms
@@ -183,7 +186,7 @@ def judge(blocks: list[Block], most_ratio: float, most_mb: float) -> int:
 
 
 def main() -> int:
-    """Run the blocks; the exit code."""
+    """Run the blocks; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--tasks", type=int, default=1000)

@@ -1,10 +1,11 @@
-"""How fast the hub is on the packaged Temporal server, and what the server needs.
+"""How fast the hub is on the packaged Temporal server, and how much memory the server needs.
 
     .venv/bin/python bench/hub.py [--quick] [--only PART]
 
-`tasks`: tasks started and ended a second with 1, 4 and 16 nodes of four workers each, who end what they get at once; a
-node is a process. `wake`: from the call that submits a task to the attempt on a node that waits for it. The server's
-memory is told at its start and at the end. Server, database (SQLite on disk) and nodes share the processors.
+`tasks`: tasks started and ended per second with 1, 4 and 16 nodes of four workers each, which end their tasks at once;
+a node is a process. `wake`: the time from the call that submits a task to the attempt on a node that waits for it. The
+server's memory is printed at its start and at the end. Server, database (SQLite on disk) and nodes share the
+processors.
 """
 
 # ruff: noqa: E402  the path comes first, see below
@@ -33,7 +34,7 @@ WORKERS = 4
 
 
 def client(url: str, name: str, workers: int, ready: Any, over: Any) -> None:
-    """A node in a process of its own that ends each attempt at once."""
+    """Run a node in a process of its own that ends each attempt at once."""
     with light_node(url, name, slots=workers) as node:
         node.end_all(workers)
         ready.wait()
@@ -74,7 +75,7 @@ def wake(server: TemporalServer, count: int) -> None:
     with light_node(url, "here") as here, light_node(url, "there") as there:
         for _ in range(count):
             there.want()
-            time.sleep(0.1)  # the node's question is at the server
+            time.sleep(0.1)  # the node's request is at the server
             begun = time.perf_counter()
             here.submit("x")
             there.wait_for_attempt()

@@ -1,9 +1,9 @@
-"""How long a lesson is searched for in a hub with pgvector, and on a node: both compare every vector.
+"""Measures the search for a lesson in a hub with pgvector, and on a node: both compare every vector.
 
     .venv/bin/python bench/hub_vectors.py [--count 1000 10000] [--dims 768]
 
-Random vectors of length 1, the 20 nearest, median of 20 searches; no network lies between the node and the hub's
-server. Both must find the same in the same order.
+Random vectors of length 1, the 20 nearest, median of 20 searches; there is no network between the node and the hub's
+server. Both must find the same vectors in the same order.
 """
 
 # ruff: noqa: E402  the path comes first, see below

@@ -1,21 +1,22 @@
-"""Measure the cost of the daemon: tasks through the whole of it, beside bare pytest on the same suites.
+"""Measure the cost of the daemon: tasks through the complete daemon, compared with bare pytest on the same suites.
 
     .venv/bin/python bench/overhead.py [--items FILE] [--tasks 40] [--after 1000] [--embedder sentence-transformers]
                                        [--home FOLDER] [--beside CHECKOUT]
 
-A scripted server answers each task's first request for code wrongly and its second rightly, at once, so each task is
-judged twice and what is left is Nightshift: queue, durable steps, HTTP, sandbox, verdict with its must-fail copies,
-reflection, commit, integration. Bare pytest runs the same two answers with the same tests, interpreter and parallelism,
-one process a run, in a plain virtual environment of pytest and hypothesis. The two take turns; the figures are the
-medians of the rounds' ratios.
+A scripted server answers each task's first request for code wrongly and its second rightly, at once. So each task is
+judged twice, and the remaining cost is Nightshift's: queue, durable steps, HTTP, sandbox, verdict with its must-fail
+copies, reflection, commit, integration. Bare pytest runs the same two answers with the same tests, interpreter and
+parallelism, one process per run, in a plain virtual environment with pytest and hypothesis. The two take turns; the
+figures are the medians of the rounds' ratios.
 
-`--items` names lines of JSON: `description`, and `test_files`, `wrong` and `right` (each one path to its text). Without
-it small ones are made up. Every task gets names of its own, so items may come again. `--after` lets so many tasks go
-through before anything is measured; `--home` keeps them in a folder, which the next run copies and goes on from.
-`--beside` takes turns with the daemon of another checkout, which has an environment of its own and the same home.
+`--items` names a file with lines of JSON: `description`, and `test_files`, `wrong` and `right` (each maps one path to
+its text). Without it small tasks are generated. Every task gets names of its own, so items may be repeated. `--after`
+runs that many tasks before anything is measured; `--home` keeps them in a folder, which the next run copies and
+continues. `--beside` takes turns with the daemon of another checkout, which has an environment of its own and the same
+home.
 
-Processor time is that of a control group of version 2 with everything below the daemon in it; where none can be made,
-which takes root, only wall time is told.
+Processor time is that of a control group of version 2 that contains everything below the daemon. If none can be made,
+which needs root, only wall time is printed.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """A task with two answers; `name` is its module's."""
+    """A task with two answers; `name` is the name of its module."""
 
     name: str
     description: str
@@ -64,7 +65,7 @@ class Item:
     right: str
 
     def rename(self, number: int) -> Item:
-        """The same under another name."""
+        """Return the same task under another name."""
         name = f"{self.name}_{number}"
 
         def other(text: str) -> str:
@@ -81,7 +82,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """Seconds: of the clock, and of processors. The latter by whom: the daemon itself, what it starts, sandboxes."""
+    """Seconds of wall time, and of processor time: the daemon's own, that of its programs, and all of it."""
 
     wall_s: float
     daemon_s: float = 0.0
@@ -89,7 +90,7 @@ class Cost:
     total_s: float = 0.0
 
     def of(self, tasks: int) -> str:
-        """The costs of one task, in milliseconds."""
+        """Format the costs of one task, in milliseconds."""
         wall, daemon, started, total = (
             round(s / tasks * 1000) for s in (self.wall_s, self.daemon_s, self.started_s, self.total_s)
         )
@@ -98,7 +99,7 @@ class Cost:
 
 
 def read_items(path: Path) -> list[Item]:
-    """The items of a file."""
+    """Read the items of a file."""
     items = []
     for line in path.read_text().splitlines():
         row = json.loads(line)
@@ -109,7 +110,7 @@ def read_items(path: Path) -> list[Item]:
 
 
 def make_up() -> list[Item]:
-    """Items that differ in a number only."""
+    """Make items that differ only in a number."""
     code = "def total(numbers):\n    return sum(number for number in numbers if number {sign} {n})\n"
     lists = ("[]", "[{n} - 1]", "[{n}]", "[{n} + 1]", "[{n} + 1, {n} + 2, -5]")
     sums = ("0", "0", "0", "{n} + 1", "2 * {n} + 3")
@@ -130,20 +131,20 @@ def make_up() -> list[Item]:
 
 
 class Script:
-    """The scripted model: of each item the wrong answer, then the right one for ever."""
+    """The scripted model: it gives the wrong answer to an item once, then always the right one."""
 
     def __init__(self) -> None:
         self.items: dict[str, Item] = {}
         self._asked: Counter[str] = Counter()
 
     def begin(self, items: list[Item]) -> None:
-        """Know these; their next answers are wrong, whoever asks."""
+        """Add items; the next answer to each is wrong."""
         for item in items:
             self.items[item.name] = item
             del self._asked[item.name]
 
     def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
-        """The answer to a request."""
+        """Return the answer to a request."""
         if phase == "REFLECTING":
             return json.dumps({
                 "error_pattern": "wrong result for an edge case", "root_cause": "a condition is off by one",
@@ -157,13 +158,13 @@ class Script:
         return f"```python path={item.name}.py\n{code}```"
 
     def _find_item(self, text: str) -> Item:
-        """The item whose whole description stands in a prompt; recalled lessons may name others."""
+        """Return the item whose description is in a prompt; recalled lessons may mention other items."""
         names = dict.fromkeys(re.findall(r"\b(\w+)\.py\b", text))
         return next(item for name in names if (item := self.items.get(name)) and item.description.strip()[:200] in text)
 
 
 def through_the_daemon(daemon: Daemon, items: list[Item], script: Script, group: Path | None) -> Cost:
-    """From the first submission to the last end."""
+    """Run items through the daemon; return the cost from the first submission to the last end."""
     assert daemon.process
     script.begin(items)
     before, began = processors(daemon.process.pid, group), time.perf_counter()
@@ -178,12 +179,15 @@ def through_the_daemon(daemon: Daemon, items: list[Item], script: Script, group:
 
 
 def books(home: Path) -> closing[sqlite3.Connection]:
-    """The daemon's database."""
+    """Open the daemon's database."""
     return closing(sqlite3.connect(home / "db" / "agent_logs.sqlite"))
 
 
 def wait(home: Path, ids: list[int]) -> list[tuple[int, str, int]]:
-    """Number, ending and iterations of tasks when all have ended; asks the file, since answers cost the daemon time."""
+    """Wait until all tasks have ended; return id, ending and iterations.
+
+    Reads the database, because API answers cost the daemon time.
+    """
     query = "SELECT id, ending, iterations FROM tasks WHERE id BETWEEN ? AND ? AND status IN ('done', 'failed')"
     while True:
         with books(home) as db:
@@ -194,7 +198,7 @@ def wait(home: Path, ids: list[int]) -> list[tuple[int, str, int]]:
 
 
 def processors(pid: int, group: Path | None) -> tuple[float, float, float]:
-    """Seconds of processors so far: of the daemon's process, of those that it waited for, of all below it."""
+    """Return processor seconds so far: of the daemon's process, of its ended children and of its control group."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     own, waited = (sum(map(int, fields[at : at + 2])) / TICKS for at in (11, 13))
     usage = (group / "cpu.stat").read_text() if group else "usage_usec 0"
@@ -202,14 +206,14 @@ def processors(pid: int, group: Path | None) -> tuple[float, float, float]:
 
 
 def memory(pid: int) -> str:
-    """Return the memory of the daemon's own process, now and at most, in MB."""
+    """Return the daemon process's memory, current and peak, in MB."""
     kb = dict(re.findall(r"^(VmRSS|VmHWM):\s+(\d+) kB$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE))
     return f"{int(kb['VmRSS']) // 1000} MB, at most {int(kb['VmHWM']) // 1000} MB"
 
 
 @dataclass(slots=True, kw_only=True)
 class Side:
-    """A daemon that is measured, and what was found; `ratios` are of the clock and of processors."""
+    """A measured daemon and its results; `ratios` are of wall time and of processor time."""
 
     name: str
     daemon: Daemon
@@ -217,13 +221,13 @@ class Side:
     ratios: list[tuple[float, float]] = field(default_factory=list)
 
     def describe(self) -> str:
-        """The medians of its ratios."""
+        """Format the medians of its ratios."""
         wall, processors = (statistics.median(each) for each in zip(*self.ratios, strict=True))
         return f"wall {wall:.2f}, processors {f'{processors:.2f}' if processors else 'not known'}"
 
 
 class OtherDaemon(Daemon):
-    """The daemon of another checkout, in the environment of that."""
+    """The daemon of another checkout, in that checkout's environment."""
 
     def __init__(self, checkout: Path, home: Path, settings: dict[str, str]) -> None:
         super().__init__(home, settings)
@@ -232,7 +236,10 @@ class OtherDaemon(Daemon):
 
 @contextmanager
 def processor_group(daemon: Daemon, start_s: float = 90) -> Iterator[Path | None]:
-    """A group that a daemon is in from its start on, which may take `start_s`; None where none can be made."""
+    """Start a daemon, which may take `start_s` seconds, in a control group of its own.
+
+    Give None if no group can be made.
+    """
     group: Path | None = GROUPS / f"nightshift-overhead-{os.getpid()}-{daemon.home.name}"
     assert group
     own = Path("/proc/self/cgroup").read_text().rpartition("0::")[2].strip()
@@ -257,7 +264,7 @@ def processor_group(daemon: Daemon, start_s: float = 90) -> Iterator[Path | None
 
 
 def plain_environment(folder: Path, runtime: Runtime) -> Path:
-    """A virtual environment of the sandbox's own interpreter, pytest and hypothesis; its interpreter."""
+    """Make a virtual environment with the sandbox's interpreter, pytest and hypothesis; return its interpreter."""
     subprocess.run([*runtime.python, "-m", "venv", "--without-pip", folder], check=True)
     (packages,) = folder.glob("lib/python3*/site-packages")
     shutil.copytree(runtime.mounts[0].host, packages, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
@@ -266,7 +273,7 @@ def plain_environment(folder: Path, runtime: Runtime) -> Path:
 
 
 def bare(python: Path, items: list[Item], workers: int) -> Cost:
-    """The same suites with nothing around them."""
+    """Run the same suites with bare pytest."""
     with tempfile.TemporaryDirectory() as folder:
 
         def judge(item: Item) -> None:
@@ -275,7 +282,7 @@ def bare(python: Path, items: list[Item], workers: int) -> Cost:
             (suite / f"test_{item.name}.py").write_text(item.tests)
             for day, code, wanted in ((1, item.wrong, {1, 2}), (2, item.right, {0})):
                 (suite / f"{item.name}.py").write_text(code)
-                os.utime(suite / f"{item.name}.py", (day * 86400, day * 86400))  # else its bytecode might be kept
+                os.utime(suite / f"{item.name}.py", (day * 86400, day * 86400))  # else stale bytecode might be used
                 done = subprocess.run(
                     [python, "-m", "pytest", "-q"], cwd=suite, env={"PATH": "/usr/bin:/bin"}, check=False,
                     stdout=subprocess.DEVNULL,
@@ -305,7 +312,7 @@ PARTS = {
 
 
 def parts_of_a_task(home: Path, tasks: int) -> str:
-    """Divide the time of each of the last tasks by the daemon's own books: medians in milliseconds."""
+    """Split the time of each of the last tasks by the daemon's own records: medians in milliseconds."""
     with books(home) as db:
         last = db.execute("SELECT max(id) FROM tasks").fetchone()[0]
         ids = f"BETWEEN {last - tasks + 1} AND {last}"
@@ -314,13 +321,13 @@ def parts_of_a_task(home: Path, tasks: int) -> str:
 
 
 def embedders_ready(home: Path) -> int:
-    """How often a model has been loaded that makes the vectors."""
+    """Return how often an embedding model has been loaded."""
     with books(home) as db:
         return int(db.execute("SELECT count(*) FROM execution_logs WHERE kind = 'embedder_ready'").fetchone()[0])
 
 
 def wait_for_embedder(home: Path, before: int) -> None:
-    """Until a model makes the vectors; each daemon loads it when there first is something to recall."""
+    """Wait until the embedding model is loaded; a daemon loads it when it first has lessons to recall."""
     for _ in range(1200):
         if embedders_ready(home) > before:
             return
@@ -388,13 +395,13 @@ def main() -> None:
 
 
 def number_items(file: Path | None, begun: int) -> Iterator[Item]:
-    """Items without end, each under a name of its own."""
+    """Yield items endlessly, each under a name of its own."""
     endless = cycle(read_items(file) if file else make_up())
     return (item.rename(number) for number, item in enumerate(endless, begun))
 
 
 def prepare(home: Path, settings: dict[str, str], script: Script, a: argparse.Namespace) -> int:
-    """Let tasks go through until a home has seen `--after` of them, by the older daemon; how many it has seen."""
+    """Run tasks until a home has `--after` of them, with the older daemon; return their number."""
     done = 0
     if (home / "db").is_dir():
         with books(home) as db:

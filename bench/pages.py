@@ -2,14 +2,14 @@
 
     .venv/bin/python bench/pages.py [--tasks N] [--events N] [--loads N] [--requests N]
 
-The home is one in which the real daemon worked for a night with a scripted model, copied by SQL until it holds
-10,000 tasks and 100,000 events (`tests/support/long_home.py`); the daemon then runs on it. Each page is loaded by
-Chromium at 1440 by 900, several times in a fresh profile (cold: nothing is cached) and several times again in the same
-one (warm). Painted is the browser's own first contentful paint. Live is when the page has drawn all of its data and
-listens to the stream. Both count from the beginning of the navigation.
+The home is one in which the real daemon worked for a night with a scripted model, copied by SQL until it contains
+10,000 tasks and 100,000 events (`tests/support/long_home.py`); then the daemon runs on it. Chromium loads each page at
+1440 by 900, several times in a fresh profile (cold: nothing is cached) and several times again in the same profile
+(warm). “Painted” is the browser's own first contentful paint. “Live” is the time when the page has drawn all of its
+data and listens to the stream. Both count from the start of the navigation.
 
-Then every address that the pages asked for, those whose answers came with a page, and each list of the API is asked for
-again and again over one connection; of these the times of the whole answer are told.
+Then every address that the pages requested, every preloaded one, and each list of the API is requested repeatedly over
+one connection; the times of the complete answers are printed.
 """
 
 # ruff: noqa: E402  the path comes first
@@ -41,7 +41,7 @@ from tests.support.long_home import lengthen
 from tests.support.seeded_home import build, start
 
 PAINT_MS, ANSWER_MS = 300.0, 200.0
-# Notes when the page is live for the first time: it listens, and nothing is being read any more.
+# Stores the time when the page is first live: it listens to the stream, and nothing is loading any more.
 _WATCH = f"""new MutationObserver((_, watcher) => {{
   if (!document.querySelector({LIVE!r}) || document.querySelector('[aria-busy=true]')) return;
   window.liveAt = performance.now();
@@ -51,7 +51,7 @@ _PAINTED = """() => new Promise((done) => new PerformanceObserver((list) => {
   const found = list.getEntriesByName('first-contentful-paint')[0];
   if (found) done(found.startTime);
 }).observe({type: 'paint', buffered: true}))"""
-# Addresses beyond those that the pages begin with: long pages, searches, filters, other orders.
+# Addresses that the pages do not request at first: long pages, searches, filters, other orders.
 MORE = (
     "/api/tasks?limit=500", "/api/tasks?q=total&limit=50", "/api/tasks?status=failed&limit=50", "/api/logs?limit=1000",
     "/api/logs?q=boundary&limit=250", "/api/logs?q=nothing-has-this&limit=250", "/api/logs?level=ERROR&limit=250",
@@ -61,7 +61,7 @@ MORE = (
 
 @contextmanager
 def long_lived(tasks: int, events: int) -> Iterator[tuple[Daemon, dict[str, int]]]:
-    """The daemon on a home of that length, and its tasks by what became of them."""
+    """Give the daemon on a home of that size, and its task ids by their outcome."""
     with tempfile.TemporaryDirectory(prefix="nightshift-pages-") as folder:
         snapshot = build(Path(folder) / "seeded").copied(Path(folder) / "snapshot")
         began = time.monotonic()
@@ -72,7 +72,7 @@ def long_lived(tasks: int, events: int) -> Iterator[tuple[Daemon, dict[str, int]
 
 
 def loads(browser: Browser, daemon: Daemon, address: str, times: int) -> tuple[list[float], list[float], set[str]]:
-    """First paint and live data of each load, cold and warm by turns, in ms; and what was asked for."""
+    """Return first paint and live time of each load, cold and warm by turns, in ms; and the requested paths."""
     painted, live, asked = list[float](), list[float](), set[str]()
     for _ in range(times):
         with context_of(browser, daemon.url) as context:
@@ -100,7 +100,7 @@ def _path(url: str) -> str:
 
 
 def answers(daemon: Daemon, address: str, times: int) -> tuple[list[float], int, int]:
-    """How long each answer took, in ms; its last status and length."""
+    """Return the sorted times of the answers in ms, and the last answer's status and length."""
     port = urlsplit(daemon.url).port
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     took = []
@@ -115,14 +115,14 @@ def answers(daemon: Daemon, address: str, times: int) -> tuple[list[float], int,
 
 
 def lists(task: int, report: str) -> set[str]:
-    """Every GET of the API whose parameters are known here."""
+    """Return every GET address of the API whose parameters are known here."""
     paths = {each.path for each in ENDPOINTS if each.method == "GET" and not each.parameters and each.view}
     preloaded = {address.format(task_id=task, name=report) for page in PAGES for address in page.preload}
     return paths | preloaded | set(MORE)
 
 
 def describe(label: str, value: float, aim: float) -> str:
-    """A figure with its verdict."""
+    """Format a figure, marked if it misses its aim."""
     return f"{label} {value:6.0f}{'' if value <= aim else ' !'}"
 
 

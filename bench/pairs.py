@@ -1,4 +1,4 @@
-"""A dozen small tasks of our own with right and wrong answers, of kinds at which a careful judge may stumble."""
+"""A dozen small tasks of our own with right and wrong answers, of kinds that are hard for a careful judge."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from nightshift.core.tasks.task import Files, Language
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """One task: `tests` decide about the file at `path`; each of `wrong` is a whole text of it that must be refused.
+    """One task: `tests` judge the file at `path`; each of `wrong` is a complete text of it that must be refused.
 
     `also` are further files of the answer, `beside` further files that come with the tests, `base` those of the commit
-    that the task starts from. `packages` are distributions that the answer may import. `words` are the task's, where it
-    has some: the right answer must do what they say.
+    that the task starts from. `packages` are distributions that the answer may import. `words` is the task's
+    description, if it has one: the right answer must do what it says.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Pair:
 
     @property
     def module(self) -> str:
-        """The module's name."""
+        """Name of the module."""
         return PurePosixPath(self.path).stem
 
     @property
@@ -50,7 +50,7 @@ class Pair:
         return self.right, *self.wrong
 
     def change(self, text: str) -> Files:
-        """All files of an answer with this text."""
+        """Return all files of an answer with this text."""
         return {self.path: text, **self.also}
 
 

@@ -1,19 +1,19 @@
-"""How fast the queue is: claims with a long backlog, and durable cycles beside huey in the same run.
+"""How fast the queue is: claims with a long backlog, and durable cycles compared with huey in the same run.
 
     .venv/bin/python bench/queue.py [--quick] [--seconds S] [--rounds N] [--flush-ms MS]
 
 A cycle is enqueue + claim + complete with 500 bytes of payload and 1,000 tasks waiting, each of the three durable
-before the next begins. Both sides flush at each commit (WAL, synchronous=FULL; for huey `fsync=True`, which is also
-what its default comes to). The systems take turns in every round, because disks and machines have moods: read the
-ratios. Four claimers are coroutines over one writer here, as in the daemon, and four threads over one storage there, as
-in huey's consumer; the figures for four processes are printed too. huey is measured twice: by its own interface
-(enqueue, dequeue, execute with a stored result), and by its storage alone, without tasks, pickling or results objects.
-The queue has leases, fences, a state machine and an event for each move in every cycle; huey has none of them.
+before the next begins. Both sides flush at each commit (WAL, synchronous=FULL; for huey `fsync=True`, which is
+equivalent to its default). The systems take turns in every round, because the speed of disks and machines varies:
+compare the ratios. Four claimers are coroutines over one writer here, as in the daemon, and four threads over one
+storage there, as in huey's consumer; the figures for four processes are printed too. huey is measured twice: by its own
+interface (enqueue, dequeue, execute with a stored result), and by its storage alone, without tasks, pickling or results
+objects. The queue has leases, fences, a state machine and an event for each move in every cycle; huey has none of them.
 
-What group commit can gain is the time of the flush. Disks of virtual machines often acknowledge one in a tenth of a
-millisecond, from a cache; a disk that writes takes one to ten. So the cycles are measured a second time with
-`--flush-ms` (default 2) added to every fsync and fdatasync of both, by a few lines of C put before the C library; this
-needs a C compiler and is left out without one.
+The possible gain of group commit is the time of the flush. Disks of virtual machines often acknowledge a flush in a
+tenth of a millisecond, from a cache; a disk that really writes needs one to ten. So the cycles are measured a second
+time with `--flush-ms` (default 2) added to every fsync and fdatasync of both, by some lines of C that are loaded before
+the C library; this needs a C compiler and is skipped without one.
 """
 
 # ruff: noqa: E402  the path comes first, see below
@@ -52,7 +52,7 @@ CLAIMERS = 4
 WAITING = 1_000
 PAYLOAD = "x" * 500
 Maker = Callable[[Path], Callable[[], None]]
-"""Opens a queue and returns what does one cycle."""
+"""Functions that open a queue and return the function for one cycle."""
 LATER = "2999-01-01T00:00:00.000000Z"
 
 
@@ -63,7 +63,7 @@ def queue_at(path: Path) -> Iterator[QueueManager]:
 
 
 def fill(path: Path, *, queued: int, scheduled: int = 0, done: int = 0) -> None:
-    """Put rows into the tables at once; submitting each would take minutes."""
+    """Insert rows into the tables directly; submitting each would take minutes."""
 
     def rows(conn: Connection, status: str, count: int) -> None:
         first = conn.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM tasks").fetchone()[0]
@@ -139,7 +139,7 @@ def time_job(job: Callable[[], object]) -> float:
 
 
 def nightshift_coroutines(path: Path, seconds: float) -> float:
-    """Cycles a second of four coroutines over one writer."""
+    """Return cycles per second of four coroutines over one writer."""
 
     async def claimer(queue: QueueManager, until: float) -> int:
         cycles = 0
@@ -168,13 +168,13 @@ def nightshift_cycle(queue: QueueManager) -> None:
 
 
 def nightshift_blocking(path: Path) -> Callable[[], None]:
-    """One cycle of a claimer that has the database to itself in its process."""
+    """Return one cycle of a claimer that is the only one in its process."""
     db = Database(path)
     return partial(nightshift_cycle, QueueManager(db, EventLog(db)))
 
 
 def huey_at(path: Path, *, fsync: bool = True) -> tuple[Any, Callable[[str], object]]:
-    """A huey and its task, under a name that is the same in every process."""
+    """Make a huey and its task, under a name that is the same in every process."""
     from huey import SqliteHuey  # type: ignore[import-untyped]  # noqa: PLC0415  needed for its half only
 
     def echo(payload: str) -> str:
@@ -186,7 +186,7 @@ def huey_at(path: Path, *, fsync: bool = True) -> tuple[Any, Callable[[str], obj
 
 
 def huey_api(path: Path) -> Callable[[], None]:
-    """One cycle through huey's own interface."""
+    """Return one cycle through huey's own interface."""
     huey, echo = huey_at(path)
 
     def cycle() -> None:
@@ -197,7 +197,7 @@ def huey_api(path: Path) -> Callable[[], None]:
 
 
 def huey_storage(path: Path) -> Callable[[], None]:
-    """One cycle of huey's storage alone."""
+    """Return one cycle of huey's storage alone."""
     from huey.storage import SqliteStorage  # type: ignore[import-untyped]  # noqa: PLC0415  as above
 
     storage, payload = SqliteStorage(name="bench", filename=str(path), fsync=True), PAYLOAD.encode()
@@ -211,7 +211,7 @@ def huey_storage(path: Path) -> Callable[[], None]:
 
 
 def huey_fill(path: Path) -> None:
-    """Let as many tasks wait as in the other queue."""
+    """Queue as many waiting tasks as the other queue has."""
     huey, echo = huey_at(path, fsync=False)
     for _ in range(WAITING):
         echo(PAYLOAD)
@@ -227,7 +227,7 @@ def _repeat(cycle: Callable[[], None], seconds: float) -> int:
 
 
 def in_threads(make: Maker) -> Callable[[Path, float], float]:
-    """Cycles a second of four threads that share what `make` opens."""
+    """Return a function that measures cycles per second of four threads that share what `make` opens."""
 
     def run(path: Path, seconds: float) -> float:
         cycle = make(path)
@@ -239,7 +239,7 @@ def in_threads(make: Maker) -> Callable[[Path, float], float]:
 
 
 def in_processes(make: Maker) -> Callable[[Path, float], float]:
-    """Cycles a second of four processes that each open what `make` opens, and begin together."""
+    """Return a function that measures cycles per second of four processes that each call `make` and begin together."""
 
     def run(path: Path, seconds: float) -> float:
         spawn = multiprocessing.get_context("spawn")
@@ -290,7 +290,7 @@ def cycles(folder: Path, seconds: float, rounds: int) -> None:
 
 
 def flushes(folder: Path) -> None:
-    """Tell what the disk can do."""
+    """Print how long the disk takes for a flush."""
     path, took = folder / "flush", list[float]()
     with path.open("wb", buffering=0) as file:
         for _ in range(200):
@@ -317,7 +317,7 @@ int fdatasync(int fd) { return later("fdatasync", fd); }
 
 
 def again_with_slower_flushes(folder: Path, flags: argparse.Namespace) -> None:
-    """Run the cycles in a process whose flushes take longer."""
+    """Run the cycles in a process with slower flushes."""
     compiler, source, library = shutil.which("cc"), folder / "slower.c", folder / "slower.so"
     if compiler is None:
         print("\nno C compiler: the cycles with slower flushes are left out")

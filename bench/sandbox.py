@@ -1,10 +1,10 @@
-"""Measure a verdict: a suite of five tests, judged in each isolation and in the pool, beside bare pytest.
+"""Measure a verdict: a suite of five tests, judged in each isolation and in the pool, compared with bare pytest.
 
     .venv/bin/python bench/sandbox.py [--rounds 15] [--without docker]
 
 Bare pytest is one process, `python -m pytest`, and proves little: no isolation, no must-fail copies, no run without
-pytest. A verdict is all of it. The variants take turns, so that what else the machine does hits all of them alike; the
-figures are medians of the rounds' ratios to bare pytest of the same round.
+pytest. A verdict includes all of these. The variants take turns, so that other load on the machine affects all of them
+alike; the figures are medians of the rounds' ratios to bare pytest in the same round.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ Run = Callable[[], Awaitable[None]]
 
 
 def bare(inside: Runtime, folder: Path) -> Run:
-    """Plain pytest on the same files, with the same interpreter and libraries."""
+    """Return a run of plain pytest on the same files, with the same interpreter and libraries."""
     suite = folder / "suite"
     suite.mkdir()
     (suite / "totals.py").write_text(CODE)
@@ -74,7 +74,7 @@ def bare(inside: Runtime, folder: Path) -> Run:
 
 
 def judge_change(sandbox: Sandbox, folder: Path) -> Run:
-    """A whole verdict in a sandbox."""
+    """Return a run of a complete verdict in a sandbox."""
     runner = SuiteRunner(sandbox, runtime(), emit=lambda _event: None, staging_dir=folder / f"trees-{id(sandbox)}")
     job = SuiteJob(base=TextTree({}), change={"totals.py": CODE}, given={"test_totals.py": TESTS}, whole_tree=False)
 
@@ -87,7 +87,7 @@ def judge_change(sandbox: Sandbox, folder: Path) -> Run:
 
 @asynccontextmanager
 async def open_pool(folder: Path) -> AsyncIterator[Sandbox]:
-    """Nested sandboxes, started ahead of need."""
+    """Give a pool of nested sandboxes that are started in advance."""
     async with open_it("nested", folder) as nested:
         pool = Pool(nested, size=2)  # type: ignore[arg-type] # nested sandboxes can be begun
         yield pool
@@ -95,7 +95,7 @@ async def open_pool(folder: Path) -> AsyncIterator[Sandbox]:
 
 
 async def measure(rounds: int, names: list[str]) -> dict[str, list[float]]:
-    """Seconds of each round, by variant."""
+    """Return the seconds of each round, by variant."""
     times: dict[str, list[float]] = {}
     with open_folder() as folder:
         runs = {"bare": bare(runtime(), folder)}

@@ -1,14 +1,15 @@
-"""The soak: weeks of a daemon's life in an hour, with tasks, checkpoints and reports, and what it grows by meanwhile.
+"""The soak test: weeks of a daemon's life in an hour, with tasks, checkpoints and reports, and its growth meanwhile.
 
     .venv/bin/python bench/soak.py [--minutes M] [--weeks N] [--tasks-a-day N]
 
 The daemon is the real one in a process of its own; only its clocks are moved (bench/soak_inside.py), an hour at a time,
-so that nobody sleeps. Each day it does some tasks against a scripted model, then the day passes. Each week it comes to
-a checkpoint and waits; the report of the week is made once more from the database and has to be the same to the byte,
-then the owner resumes. It lives until `--minutes` are over, and for `--weeks` (20) at least.
+so that nothing sleeps. Each simulated day it does some tasks against a scripted model, then the day passes. Each week
+it reaches a checkpoint and waits; the report of the week is made again from the database and has to be identical to the
+byte, then the owner resumes. The test runs until `--minutes` are over, and for at least `--weeks` (20).
 
-What it uses is read from /proc at each checkpoint. The second half of the weeks must show no growth: the slope of a
-straight line through it is printed for each week, with what may be its most. Exits with 1 where something was not so.
+The daemon's resources are read from /proc at each checkpoint. The second half of the weeks must show no growth: for
+each figure, the slope of a straight line through it is printed per week, with its maximum. Exits with 1 if any check
+failed.
 """
 
 # ruff: noqa: E402  the path comes first: this folder's queue.py would hide the standard library's
@@ -63,14 +64,14 @@ MOST = Use(
     memory_mb=0.5, descriptors=0.1, threads=0.1, processes=0.1, database_mb=0.3, backups_mb=1.5, logs_mb=1.0,
     workspace_mb=0.3, rest_mb=0.1,
 )  # fmt: skip
-"""The most that each may grow by in a week, in the second half. The workspace grows by what its tasks commit."""
+"""Maximum growth of each figure per week, in the second half. The workspace grows by the commits of its tasks."""
 
 
 class Again(Scenario):
-    """Its tasks write the same few files over and over, so that what grows is not the repository's tree."""
+    """Tasks that write the same few files repeatedly, so that the repository's tree does not grow."""
 
     def say(self, phase: str, n: int, text: str) -> str:
-        """Wrong at first, right after a reflection; each version of a file is another."""
+        """Answer wrong at first and right after a reflection; each version of a file is different."""
         version = re.search(r"as version (\d+)", text)
         if phase != "CODING" or version is None:
             return super().say(phase, n, text)
@@ -78,7 +79,7 @@ class Again(Scenario):
         return self.code(n, code + f"\n\nVERSION = {version[1]}\n")
 
     def version(self, number: int) -> dict[str, object]:
-        """The task with that number."""
+        """Return the task with that number."""
         n, version = number % FILES, number // FILES
         more = f"def test_version():\n    import job_{n}\n\n    assert job_{n}.VERSION == {version}\n"
         test = f"{TESTS.format(n=n)}\n\n{more}"
@@ -96,7 +97,7 @@ class Soaked(Daemon):
             )  # fmt: skip
 
     def pass_hours(self, hours: int) -> None:
-        """Let hours pass."""
+        """Let simulated hours pass."""
         assert self.process
         assert self.process.stdin
         assert self.process.stdout
@@ -125,7 +126,7 @@ class Soaked(Daemon):
 
 
 class Soak:
-    """One soak; `wrong` collects what was not as it has to be."""
+    """One soak test; `wrong` collects failed checks."""
 
     def __init__(self, daemon: Soaked, scenario: Again, tasks_a_day: int) -> None:
         self.daemon, self.scenario, self._tasks_a_day = daemon, scenario, tasks_a_day
@@ -135,7 +136,7 @@ class Soak:
         self._last = self._stand().last
 
     def week(self) -> None:
-        """Live until the next checkpoint, and look at it."""
+        """Run until the next checkpoint, and check it."""
         for _ in range(9):
             self._day()
             self.daemon.pass_hours(HOURS)
@@ -160,7 +161,7 @@ class Soak:
             return checkpoints.read(database.reader())
 
     def _compare(self) -> None:
-        """Make the report once more; it has to be the same to the byte."""
+        """Make the report again; it has to be identical to the byte."""
         since, self._last = self._last, self._stand().last
         assert since
         assert self._last
@@ -196,7 +197,7 @@ def _megabytes(folder: Path) -> float:
 
 
 def slopes(uses: list[Use]) -> Mapping[str, float]:
-    """By how much each figure grows in a week, by least squares over the second half."""
+    """Return the growth of each figure per week, by least squares over the second half."""
     half = uses[len(uses) // 2 :]
     weeks = list(range(len(half)))
     return {
@@ -214,7 +215,7 @@ def table(uses: list[Use], grown: Mapping[str, float]) -> str:
 
 
 def run(folder: Path, options: Any) -> Soak:
-    """Soak in a folder."""
+    """Run the soak test in a folder."""
     scenario = Again()
     with WireServer(scenario.reply) as server:
         daemon = Soaked(folder / "home", settings_for(server, **SETTINGS))

@@ -1,7 +1,8 @@
-"""The daemon of the soak: the real one, on clocks that its owner moves. Started by bench/soak.py.
+"""The daemon of the soak test: the real one, on clocks that the test moves. Started by bench/soak.py.
 
-It reads lines on standard input: `pass HOURS` lets so many hours pass, one by one, and everything that the daemon does
-in each of them is done before the next begins; then `passed` stands on standard output. At the end of input it stops.
+It reads lines on standard input: `pass HOURS` lets that many hours pass, one by one, and everything that the daemon
+does in an hour is done before the next begins; then it prints `passed` on standard output. At the end of input it
+stops.
 """
 
 # ruff: noqa: E402  the path comes first: this folder's queue.py would hide the standard library's
@@ -24,14 +25,14 @@ HOUR_S = 3600.0
 
 
 class Time:
-    """Clocks that go on by themselves and can be moved ahead."""
+    """Clocks that run normally and can be moved ahead."""
 
     def __init__(self) -> None:
         self._ahead_s = 0.0
         self._moved = asyncio.Event()
 
     def clocks(self) -> Clocks:
-        """All clocks of the machine, so much ahead."""
+        """Return all clocks of the machine, moved ahead."""
         return Clocks(wall=self._wall, monotonic=self._monotonic, passed=lambda: boottime() + self._ahead_s)
 
     def _wall(self) -> datetime:
@@ -41,7 +42,7 @@ class Time:
         return time.monotonic() + self._ahead_s
 
     async def sleep(self, seconds: float) -> None:
-        """Wait until so many seconds have passed, or were passed over."""
+        """Wait until a number of seconds has passed or was skipped."""
         until = self._monotonic() + seconds
         while (left_s := until - self._monotonic()) > 0:
             try:
@@ -51,7 +52,7 @@ class Time:
                 return
 
     async def move(self, seconds: float) -> None:
-        """Move all clocks ahead, and wait until what fell due is done."""
+        """Move all clocks ahead, and wait until the jobs that became due are done."""
         self._ahead_s += seconds
         self._moved.set()
         self._moved = asyncio.Event()

@@ -1,15 +1,15 @@
-"""How the live stream stands thirty clients: delivery, its time, what it costs, its end, and who is left.
+"""How the live stream copes with thirty clients: delivery and its delay, cost, end, and clients that disconnect.
 
     .venv/bin/python bench/sse.py [--clients N] [--rate EVENTS_A_SECOND] [--seconds S] [--rounds N]
 
 The real server runs in a process of its own, as in the daemon: the web server's loop in a thread, a workers' loop in
 the main thread, events stored durably through the one writer (`bench/sse_server.py`). The clients are plain sockets in
-this process, read by one loop. The time of a delivery runs from the moment an event is handed in, so it has the flush
-of the disk, the server's turn and this process's own turn in it; both processes read the same monotonic clock. The
-share of a core is all of the server's process. The lag is how late a sleep of 5 ms ends on the workers' loop.
+this process, read by one loop. The delay of a delivery is measured from the moment an event is emitted, so it includes
+the flush of the disk, the server's turn and this process's own turn; both processes read the same monotonic clock. The
+share of a core is that of the whole server process. The lag is how late a sleep of 5 ms ends on the workers' loop.
 
-Then all clients go without a word while nothing happens, as closed laptops do, and are counted 3 s later; then as many
-come back, and the server is stopped while they listen.
+Then all clients disconnect silently while nothing happens, as closed laptops do, and the remaining connections are
+counted 3 s later. Then as many clients connect again, and the server is stopped while they listen.
 """
 
 # ruff: noqa: E402  the path comes first
@@ -71,7 +71,7 @@ class Crowd:
         return client
 
     def listen(self, done: Any, wall_s: float) -> None:
-        """Read until `done()`, or until the time is over."""
+        """Read until `done()` is true, or until the time is over."""
         until = time.monotonic() + wall_s
         while not done() and time.monotonic() < until:
             for key, _ in self._selector.select(0.1):
@@ -93,14 +93,14 @@ class Crowd:
             self.took_ms.append((now - int(match[2])) / 1e6)
 
     def leave(self) -> None:
-        """Go without a word."""
+        """Disconnect all clients silently."""
         for client in self.clients:
             client.socket.close()
         self._selector.close()
 
 
 class Server:
-    """The other process."""
+    """The server's process."""
 
     def __init__(self, folder: Path) -> None:
         command = [sys.executable, str(ROOT / "bench" / "sse_server.py"), str(folder)]
@@ -114,14 +114,14 @@ class Server:
         self._process.stdin.flush()
 
     def answer(self) -> dict[str, Any]:
-        """Wait for what it says next."""
+        """Wait for its next answer."""
         assert self._process.stdout
         line = self._process.stdout.readline()
         assert line, "the server's process has ended"
         return dict(json.loads(line))
 
     def close(self) -> None:
-        """Let it end."""
+        """Let the process end."""
         assert self._process.stdin
         self._process.stdin.close()
         self._process.wait(10)

@@ -27,13 +27,13 @@ MESSAGE = "worker-1 · CODING · the model answered in 1.24 s with 812 tokens; t
 
 
 class Lag:
-    """How late the loop is: a sleep that ends late was held up by what else the loop or the interpreter did."""
+    """Delay of the loop: a sleep ends late if other work of the loop or of the interpreter held it up."""
 
     def __init__(self) -> None:
         self.late_s: list[float] = []
 
     async def watch(self) -> None:
-        """Note it until cancelled."""
+        """Record the delay until cancelled."""
         while True:
             due = time.monotonic() + TICK_S
             await asyncio.sleep(TICK_S)
@@ -73,7 +73,7 @@ async def serve(folder: Path) -> None:
 
 
 async def emit(events: Any, count: int, rate: float) -> None:
-    """Store events at a rate, each with the time at which it was handed in."""
+    """Store events at a rate, each with the time at which it was emitted."""
     began_s = time.monotonic()
     for number in range(count):
         await asyncio.sleep(max(0.0, began_s + number / rate - time.monotonic()))

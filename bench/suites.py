@@ -1,12 +1,12 @@
-"""Runs the suites of source archives inside the sandbox and outside, and has an honest change of each judged.
+"""Runs the suites of source archives inside the sandbox and outside, and has a correct change of each judged.
 
     .venv/bin/python bench/suites.py FOLDER [NAME==VERSION …]
 
-Sources come from the package index, without names those of `ARCHIVES`. Outside is a virtual environment of the same
-interpreter with the same packages, in which the archive is installed for editing by its own build backend. Inside is
-the environment that is made from what the archive declares. Each test is compared by its name without parameters and
-how many of its cases ended how. The honest change adds a function to the package, with a test that is given; its label
-is shown. Differences are in `docs/internals/suites.md`.
+Sources come from the package index; without names, those of `ARCHIVES` are used. Outside is a virtual environment of
+the same interpreter with the same packages, in which the archive is installed in editable mode by its own build
+backend. Inside is the environment made from the archive's declarations. Each test is compared by its name without
+parameters and by the number of its cases with each result. The correct change (“honest change” in the table) adds a
+function to the package, with a given test; its label is shown. Differences are listed in `docs/internals/suites.md`.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Compared:
     verdict: Verdict
 
     def describe(self) -> Iterator[str]:
-        """A line of the table, and one for each test that ended otherwise."""
+        """Yield a row of the table, and a line for each test with different results."""
         counts = [sum(side.values(), Counter[str]()) for side in (self.outside, self.inside)]
         shown = [", ".join(f"{count[how]} {how}" for how in sorted(count)) or "none" for count in counts]
         names = sorted(self.outside.keys() | self.inside.keys())
@@ -106,7 +106,7 @@ class Compared:
 
 
 def count_ends(ends: Iterator[tuple[str, str]]) -> Ends:
-    """How many cases of each test ended how."""
+    """Count the cases of each test by their results."""
     counted = dict[str, Counter[str]]()
     for test, how in ends:
         counted.setdefault(test.partition("[")[0], Counter())[how] += 1
@@ -114,7 +114,7 @@ def count_ends(ends: Iterator[tuple[str, str]]) -> Ends:
 
 
 def open_archive(package: str, folder: Path) -> Path:
-    """A repository with the sources of a release; made once."""
+    """Make a repository with the sources of a release, unless it exists."""
     repo = folder / package.replace("==", "-")
     if not repo.exists():
         with tempfile.TemporaryDirectory() as unpacking:
@@ -132,7 +132,7 @@ def open_archive(package: str, folder: Path) -> Path:
 
 
 def run_outside(repo: Path, runtime: Runtime, packages: list[str]) -> Ends:
-    """Run the suite in a virtual environment with these packages, as its owner does."""
+    """Run the suite in a virtual environment with these packages, as the archive's owner does."""
     with tempfile.TemporaryDirectory() as unpacking:
         python = plain_environment(Path(unpacking, "venv"), runtime)
         tree, results, home = Path(unpacking, "tree"), Path(unpacking, "results.json"), Path(unpacking, "home")
@@ -182,7 +182,7 @@ async def compare(repo: Path, environments: Environments, suite: SuiteRunner, ma
 
 
 async def print_table(archives: list[str], folder: Path) -> None:
-    """Compare one archive after the other."""
+    """Compare the archives one after the other and print the table."""
     runtime = open_runtime(ROOT / ".runner", programs=list_installed_programs())
     with open_folder() as scratch, tempfile.TemporaryDirectory() as views:
         environments = make_environments(Settings(), runtime)
@@ -206,7 +206,7 @@ async def print_table(archives: list[str], folder: Path) -> None:
 
 
 def main() -> None:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("archives", nargs="*", metavar="NAME==VERSION", default=ARCHIVES)

@@ -1,16 +1,16 @@
-"""Makes the home of a simulated year from one in which some dozens of tasks were done, in a copy of it.
+"""Makes the home of a simulated year from a copy of a home in which some dozens of tasks were done.
 
     .venv/bin/python bench/growth.py --home SEED --tasks 60 --fail-every 10     # makes such a home
     .venv/bin/python bench/year.py SEED HOME [--tasks 81000] [--days 365] [--read 0] [--asks 40]
 
-The daemon of SEED must have stopped. Each simulated task is a copy of one of its ended tasks, in all tables that have
-a column `task_id`. Its ids (of task, failure, pattern, commit) are new ones, its times are moved together, and the
-number at the end of its file names (above_5_17.py) becomes that of the task, so that texts and paths differ. What a
-daemon prunes is left out: steps, replies, routes and calls of tools older than `--work-days` (their tasks stand in
-`pruned_work`), and events older than `--events-days`. A text that stays gets a row of its own. Each `--asks`-th task
-asked its owner. `--read` of a hundred commits are marked as read. Vectors are copied with noise.
+The daemon of SEED must have stopped. Each simulated task is a copy of one of its ended tasks, in all tables that have a
+column `task_id`. Its ids (of task, failure, pattern, commit) are new, its times are moved together, and the number at
+the end of its file names (above_5_17.py) becomes that of the task, so that texts and paths differ. Data that a daemon
+would have pruned are left out: steps, replies, routes and tool calls older than `--work-days` (their tasks are in
+`pruned_work`), and events older than `--events-days`. Each remaining text gets a row of its own. Each `--asks`-th task
+asked its owner. `--read` percent of the commits are marked as read. Vectors are copied with noise.
 
-Columns are read from the database, so new ones are copied as they are. Exit code 1 if a reference leads nowhere.
+The columns are read from the database, so new ones are copied unchanged. Exit code 1 if a foreign key is broken.
 """
 
 # ruff: noqa: E402  the path comes first: this folder's queue.py would hide the standard library's
@@ -44,26 +44,26 @@ DATABASE = "db/agent_logs.sqlite"
 OF_PROCESS = shutil.ignore_patterns("*.lock", "*.clean", "backups", "socket*", "port")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 NUMBERED = re.compile(r"\b((?:test_)?above_\d+)_(\d+)\b|\b(above-\d+)-(\d+)(?=-py)")
-"""Names of files of the made-up tasks, and how branches spell them."""
+"""File names of the generated tasks, and their form in branch names."""
 NOT_COPIED = frozenset({"task_forks", "hub_outbox", "task_dependencies", "pruned_work", "approvals", "tasks"})
-"""Tables with a column `task_id` that a simulated task has no copy in, or a row made otherwise."""
+"""Tables with a column `task_id` that are not copied for a simulated task, or whose rows are made differently."""
 WORK = frozenset({"steps", "replies", "tool_calls", "model_routes"})
 """Tables that are pruned after `--work-days`."""
 TEXTS = frozenset({"work", "prompt", "reply", "arguments", "result", "change"})
-"""Their columns that name a text by its digest."""
+"""Columns of these tables that refer to a text by its digest."""
 LESSONS = {"failures": "failure", "patterns": "pattern"}
-"""Tables of lessons, and the kind by which other tables name their rows."""
+"""Tables of lessons, and the kind under which other tables refer to their rows."""
 BATCH = 2000
-"""Tasks in one transaction."""
+"""Number of tasks per transaction."""
 NOISE = 0.05
-"""The deviation of the noise on a number of a vector."""
+"""Standard deviation of the noise on a number of a vector."""
 
 Row = list[Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """The kind of year: see the options."""
+    """The parameters of the year: see the options."""
 
     tasks: int
     days: float
@@ -75,7 +75,7 @@ class Wanted:
 
 @dataclass(slots=True, kw_only=True)
 class Copy:
-    """One simulated task: its number, how old it is, and what becomes of the values of its seed."""
+    """One simulated task: its number, its age, and the replacements of its seed's values."""
 
     task: int
     began: datetime
@@ -84,12 +84,12 @@ class Copy:
     commit: str
     replaced: dict[str, str]
     lessons: dict[str, dict[int, int]] = field(default_factory=lambda: {kind: {} for kind in LESSONS.values()})
-    """Kind of lesson to old id to new id."""
+    """New ids by old ids, for each kind of lesson."""
     texts: dict[str, str] = field(default_factory=dict)
-    """Digest of a text of the seed to that of the copy."""
+    """Digests of the copy's texts, by the digests of the seed's texts."""
 
     def value(self, value: Any) -> Any:
-        """Change a value: times move, and names, commits and folders become those of the copy."""
+        """Adapt a value: times move, and names, commits and folders become those of the copy."""
         if not isinstance(value, str) or not value:
             return value
         value = TIME.sub(lambda match: to_text(from_text(match[0]) + self.moved_by), value)
@@ -99,17 +99,18 @@ class Copy:
         return value
 
     def branch(self, branch: str) -> str:
-        """Change the number in the name of a branch."""
+        """Replace the number in the name of a branch."""
         return re.sub(r"^agent/\d+-", f"agent/{self.task}-", branch)
 
 
 class Year:
-    """Makes the rows.
+    """Makes the rows of the year.
 
     Args:
         conn: the database of the new home.
-        seed: the folder that the home was copied from; `home` the one it was copied to.
-        wanted: what kind of year.
+        seed: the folder that the home was copied from.
+        home: the folder that it was copied to.
+        wanted: the parameters of the year.
     """
 
     def __init__(self, conn: Connection, seed: Path, home: Path, wanted: Wanted) -> None:
@@ -120,7 +121,7 @@ class Year:
         tables = [name for name in names if not name.startswith(("sqlite_", "vec_", "_sqlite"))]
         self.columns = {name: [row[1] for row in conn.execute(f'PRAGMA table_info("{name}")')] for name in tables}
         of_task = [name for name in tables if "task_id" in self.columns[name] and name not in NOT_COPIED]
-        self.of_task = sorted(of_task, key=lambda name: (name not in LESSONS, name))  # recalls and vectors name lessons
+        self.of_task = sorted(of_task, key=lambda name: (name not in LESSONS, name))  # others refer to lessons
         self.next_id: dict[str, int] = {
             name: self.select(f'coalesce(max(id), 0) FROM "{name}"')[0][0]
             for name in tables
@@ -144,7 +145,7 @@ class Year:
         began = time.monotonic()
         first_task, step = self.next_id["tasks"] + 1, timedelta(days=self.wanted.days) / self.wanted.tasks
         first = self.now - timedelta(days=self.wanted.days)
-        # They watch over each move of a task, and these have made theirs.
+        # The triggers check each move of a task, and the copied tasks have already made theirs.
         triggers = self.select("name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'tasks'")
         for name, _ in triggers:
             self.conn.execute(f"DROP TRIGGER {name}")
@@ -211,7 +212,7 @@ class Year:
         self.insert(table, row, **changed)
 
     def make_text(self, copy: Copy, digest: str | None) -> str | None:
-        """Make a row for a text of the seed, with its body; its digest."""
+        """Make a row for a text of the seed, with its body; return its digest."""
         if digest is None or digest not in self.texts:
             return digest
         if digest not in copy.texts:
@@ -220,7 +221,7 @@ class Year:
         return copy.texts[digest]
 
     def make_vectors(self, copy: Copy) -> None:
-        """Make the vectors of the copy's lessons: those of the seed with noise, of length 1."""
+        """Make the vectors of the copy's lessons: the seed's vectors with noise, normalised to length 1."""
         for kind, ids in copy.lessons.items():
             for old, new in ids.items():
                 for row in self.vectors[kind, old]:
@@ -232,7 +233,7 @@ class Year:
                     self.insert("memory_vectors", row, id=self.take_id("memory_vectors"), item=new, vector=vector)
 
     def make_ask(self, copy: Copy) -> None:
-        """Make a question of the task about a package, which its owner answered with yes after eight hours."""
+        """Make a question of the task about a package, which the owner granted after eight hours."""
         asked = {
             "id": self.take_id("approvals"), "task_id": copy.task, "attempt": 1, "kind": "package", "fallback": "",
             "subject": "package:requests", "question": f"May task {copy.task} use the package requests?",
@@ -242,13 +243,13 @@ class Year:
         self.insert("approvals", [asked.get(column) for column in self.columns["approvals"]])
 
     def move_checkpoint(self) -> None:
-        """Put the last checkpoint to three days ago, else one would be due when the daemon starts."""
+        """Move the last checkpoint to three days ago; otherwise one would be due when the daemon starts."""
         value = json.dumps(to_text(self.now - timedelta(days=3)))
         query = "UPDATE system_state SET value = ? WHERE key IN ('last_checkpoint_at', 'checkpoint_counts_from')"
         self.conn.execute(query, (value,))
 
     def days_kept(self, table: str) -> float:
-        """Return after how many days the rows of a table are pruned."""
+        """Return the days after which the rows of a table are pruned."""
         pruned = {"execution_logs": self.wanted.events_days, **dict.fromkeys(WORK, self.wanted.work_days)}
         return pruned.get(table, float("inf"))
 
@@ -258,7 +259,7 @@ class Year:
         return self.next_id[table]
 
     def insert(self, table: str, row: Row, **changed: Any) -> None:
-        """Insert a row, with other values in some columns; a recall of a lesson that the task has already stays."""
+        """Insert a row with changed columns; a second recall of the same lesson by a task is ignored."""
         values = [changed.get(column, value) for column, value in zip(self.columns[table], row, strict=True)]
         how, marks = "OR IGNORE" if table == "recalls" else "", ", ".join("?" * len(values))
         self.conn.execute(f'INSERT {how} INTO "{table}" VALUES ({marks})', values)
@@ -273,7 +274,7 @@ class Year:
 
 
 def main() -> int:
-    """Make the home; the exit code."""
+    """Make the home; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("seed", type=Path)
     parser.add_argument("home", type=Path)

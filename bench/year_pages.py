@@ -1,13 +1,14 @@
-"""Times every page and every GET of the API on a home of many tasks, and the report of a week.
+"""Times every page and every GET of the API on a home with many tasks, and the report of a week.
 
     .venv/bin/python bench/year_pages.py HOME [--copy] [--repeat 3] [--most-ms 300] [--only TEXT] [--reports 1]
                                          [--set NAME=VALUE …] [--out FILE]
 
-HOME is such as `bench/year.py` makes. The real daemon is started on it (`--copy`: on a copy of it), without work to do.
-Addresses are those of the pages, of the API without what streams, downloads or verifies, and some searches and
-filters; parameters are filled with the newest task, commit and lesson. `bench/pages.py` times what a browser shows.
+HOME is a home such as `bench/year.py` makes. The real daemon is started on it (`--copy`: on a copy of it), without work
+to do. The addresses are those of the pages, those of the API except streams, downloads and verifications, and some
+searches and filters; parameters are filled with the newest task, commit and lesson. `bench/pages.py` times what a
+browser shows.
 
-For each address a line of JSON has: status, bytes, milliseconds of the first answer (imports, caches), of the quickest
+For each address a line of JSON has: status, bytes, milliseconds of the first answer (imports, caches), of the fastest
 later one, and of the daemon's processor time (mean of the repeats; the kernel counts in steps of 10 ms). Exit code 1 if
 an address takes more than `--most-ms` of processor time or answers with an error.
 """
@@ -49,19 +50,19 @@ MORE = (
 )  # fmt: skip
 """Addresses with searches, filters and orders."""
 NOT_TIMED = re.compile("resolve$|stream|export|download|verif|/hub|/file$|/repositories/settings$")
-"""Addresses that do not end, take the whole database, run something, or need what a home may not have."""
+"""Addresses that do not end, read the whole database, run something, or need data that a home may not have."""
 OFF = {"REVIEW_DEBT": "1000000", "GIT_AUTO_PUSH": "false", "CHECKPOINT_DAYS": "3650"}
-"""Settings under which the daemon has nothing to do."""
+"""Settings that leave the daemon nothing to do."""
 START_S, STOP_S, ANSWER_S = 600, 300, 120
 SETTLE_S = 40
-"""After its start the daemon looks through its home once."""
+"""Seconds to wait after the start, because the daemon checks its home once."""
 SLOW_MS = 20_000
-"""An address that takes longer is not asked again and again."""
+"""An address that takes longer is requested only once more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timed:
-    """The time of one request to an address."""
+    """The times of the requests to one address."""
 
     address: str
     status: int
@@ -72,18 +73,18 @@ class Timed:
 
 
 class Site:
-    """A daemon that runs, and its addresses."""
+    """A running daemon, and its addresses."""
 
     def __init__(self, daemon: Daemon) -> None:
         self.daemon = daemon
 
     def processor_ms(self) -> float:
-        """Return the processor time of the daemon so far."""
+        """Return the daemon's processor time so far, in ms."""
         assert self.daemon.process
         return processors(self.daemon.process.pid, None)[0] * 1000
 
     def ask(self, address: str, body: object = None) -> tuple[int, bytes]:
-        """Send a request, a POST where there is a body; the status and the whole answer."""
+        """Send a request, a POST if there is a body; return the status and the complete answer."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.daemon.url + address, data, {"Content-Type": "application/json"})
         try:
@@ -94,12 +95,12 @@ class Site:
                 return error.code, error.read()
 
     def newest(self, what: str, field: str) -> object:
-        """Return a field of the newest row of a list of the API; empty where there is none."""
+        """Return a field of the newest row of an API list; empty if the list is empty."""
         rows = json.loads(self.ask(f"/api/{what}?limit=1")[1])[what]
         return rows[0][field] if rows else ""
 
     def addresses(self) -> Iterator[str]:
-        """List all addresses, with their parameters filled; those of which a parameter is not known are left out."""
+        """Yield all addresses with their parameters filled; addresses with an unknown parameter are left out."""
         fill = {
             "task_id": self.newest("tasks", "task_id"), "commit": self.newest("commits", "commit"),
             "lesson_id": self.newest("lessons", "id"), "attempt": 1, "step_no": 1,
@@ -111,7 +112,7 @@ class Site:
                 yield address.format_map(fill)
 
     def time(self, address: str, repeat: int) -> Timed:
-        """Ask for an address, and then some times more."""
+        """Request an address once, and then several times more."""
         first_ms, *_ = self._once(address)
         before, walls, times = self.processor_ms(), list[float](), repeat if first_ms < SLOW_MS else 1
         for _ in range(times):
@@ -129,7 +130,7 @@ class Site:
 
 
 def time_all(site: Site, asked: argparse.Namespace) -> list[Timed]:
-    """Time all addresses, print each, and write the reports of the week."""
+    """Time all addresses, print each result, and make the reports of the week."""
     times = []
     for address in site.addresses():
         if asked.only in address:
@@ -148,7 +149,7 @@ def time_all(site: Site, asked: argparse.Namespace) -> list[Timed]:
 
 
 def main() -> int:
-    """Time the addresses of a home; the exit code."""
+    """Time the addresses of a home; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("home", type=Path)
     parser.add_argument("--copy", action="store_true")

@@ -1,4 +1,4 @@
-"""The command line: `nightshift`, `python -m nightshift`, `./cli.py`; and the daemon's program, `main.py`."""
+"""Entry points: the command line (`nightshift`, `python -m nightshift`, `./cli.py`) and the daemon (`main.py`)."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ DAEMON_FLAGS = frozenset({"-h", "--help", "--home", "--port", "--workers"})
 
 
 def load_application() -> Application:
-    """Import the application, for what the daemon's answers are not enough for."""
+    """Import the application, which commands need when the daemon's answers are not enough."""
     from nightshift.app.commands.table import APPLICATION  # noqa: PLC0415  # most calls do without
 
     return APPLICATION
 
 
 def main() -> int:
-    """Run one call with the arguments of this process; the exit code."""
+    """Run one command with the arguments of this process and return the exit code."""
     forbid_others_to_write()
     return command.main(load_application, sys.argv[1:])
 
 
 def serve() -> int:
-    """Run the daemon; with arguments, what they ask. Flags alone are those of the command `daemon`."""
+    """Run the daemon, or the command that the arguments name. Flags alone are those of the command `daemon`."""
     arguments = sys.argv[1:]
     if not arguments:
         from nightshift.app.main import main as run_daemon  # noqa: PLC0415  # no command needs it

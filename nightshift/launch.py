@@ -1,6 +1,6 @@
-"""Starts a program of a checkout in the checkout's own environment, and says in one sentence what is broken there.
+"""Starts a program of a checkout in the checkout's own environment, and explains a broken environment in one sentence.
 
-Standard library only, and readable by any Python 3: it runs before it is known what can be imported.
+Only the standard library, and syntax of any Python 3: this runs before it is known what can be imported.
 """
 
 import importlib
@@ -12,23 +12,23 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 OWN_PREFIX = ROOT / ".venv"
 OLDEST = (3, 11)
-# What an environment has that is set up: each is needed by some command, and by the daemon.
+# Libraries of an environment that is set up: each is needed by some command, and by the daemon.
 LIBRARIES = ("click", "flask", "pydantic", "sqlite_utils", "yaml")
 FAILED, INTERRUPTED = 1, 130
-"""Exit codes of `client.errors.Exit` and `app.main.Exit`, before those can be imported."""
+"""Exit codes of `client.errors.Exit` and `app.main.Exit`, used before those can be imported."""
 
 
 class Broken(Exception):
-    """The program cannot be started; the text says why and how to mend it."""
+    """The program cannot be started; the text says why and how to fix it."""
 
 
 def run(module: str, script: str, function: str = "main") -> int:
-    """Run a function of a module of ours, in the environment that `make` has set up where there is one.
+    """Run a function of one of our modules, in the environment that `make` has set up if there is one.
 
     Args:
-        module: the dotted name of the module.
-        script: the file that was started; it is started again by the interpreter of that environment.
-        function: takes nothing, and returns the exit code.
+        module: The dotted name of the module.
+        script: The file that was started; the interpreter of that environment starts it again.
+        function: The function, which has no arguments and returns the exit code.
 
     Returns:
         The exit code.
@@ -51,14 +51,14 @@ def run(module: str, script: str, function: str = "main") -> int:
 
 
 def continue_in_environment(script: str) -> None:
-    """Start the script anew with the interpreter of the checkout's environment, unless this is that interpreter.
+    """Restart the script with the interpreter of the checkout's environment, unless this is that interpreter.
 
     Raises:
-        Broken: this Python is too old, or the environment is none, or its Python does not start.
+        Broken: This Python is too old, or the environment is invalid, or its Python does not start.
     """
     python = OWN_PREFIX / "bin" / "python"
     if Path(sys.prefix).resolve() != OWN_PREFIX.resolve() and os.path.lexists(python):
-        if not (OWN_PREFIX / "pyvenv.cfg").exists():  # its Python would come here again
+        if not (OWN_PREFIX / "pyvenv.cfg").exists():  # Its Python would get here again
             raise Broken(f"{OWN_PREFIX} is no environment of Python: remove it, and type `make setup` in {ROOT}.")
         try:
             os.execv(python, [str(python), script, *sys.argv[1:]])  # noqa: S606  # no shell is meant

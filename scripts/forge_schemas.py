@@ -1,12 +1,12 @@
-"""Excerpts of the forges' published descriptions of their APIs, against which the tests hold requests and answers.
+"""Makes excerpts of the forges' published API descriptions, which tests use to validate requests and answers.
 
     npm pack @octokit/openapi gitea-js forgejo-js
     .venv/bin/python scripts/forge_schemas.py octokit-openapi-*.tgz gitea-js-*.tgz forgejo-js-*.tgz
 
-Each package gives one file in tests/support/forges/: GitHub's is its OpenAPI description itself, the others are the
-types that were generated from the Swagger description of Gitea and of Forgejo. Only operations of `remote/forges/`
-are kept, with what they refer to, without prose and examples, as JSON Schema. Generated types say neither the status of
-an answer nor the form of an error, so those are not in these excerpts.
+Each package gives one file in tests/support/forges/. GitHub's package contains its OpenAPI description; the others
+contain the types that were generated from the Swagger descriptions of Gitea and Forgejo. Only operations that
+`remote/forges/` uses are kept, with the types that they refer to, without prose and examples, as JSON Schema. Generated
+types contain neither the status of an answer nor the form of an error, so the excerpts do not either.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Excerpt = dict[str, Any]
 
 
 def of_openapi(text: str, wanted: tuple[str, ...]) -> Excerpt:
-    """The operations of an OpenAPI description."""
+    """Return the operations of an OpenAPI description."""
     document = json.loads(text)
     operations = {}
     for name in wanted:
@@ -65,7 +65,7 @@ def of_openapi(text: str, wanted: tuple[str, ...]) -> Excerpt:
 
 
 def _content(document: Mapping[str, Any], body: Mapping[str, Any]) -> Any:
-    """The schema of a body or an answer; None where it has none."""
+    """Return the schema of a body or an answer; None if it has none."""
     content = _resolve(document, body).get("content", {})
     return _schema(content["application/json"]["schema"]) if "application/json" in content else None
 
@@ -80,7 +80,7 @@ def _resolve(document: Mapping[str, Any], element: Mapping[str, Any]) -> Any:
 
 
 def _schema(schema: Any) -> Any:
-    """A schema of OpenAPI 3.0 as JSON Schema says it, without prose."""
+    """Convert a schema of OpenAPI 3.0 to JSON Schema, without prose."""
     if not isinstance(schema, Mapping):
         return [_schema(each) for each in schema] if isinstance(schema, list) else schema
     if "$ref" in schema:
@@ -91,17 +91,17 @@ def _schema(schema: Any) -> Any:
     if not schema.get("nullable"):
         return converted
     if isinstance(converted.get("type"), str) and not converted.keys() & {"allOf", "anyOf", "oneOf"}:
-        if "enum" in converted and None not in converted["enum"]:  # the description counts on `nullable` alone
+        if "enum" in converted and None not in converted["enum"]:  # the description relies on `nullable` alone
             converted["enum"] = [*converted["enum"], None]
         return {**converted, "type": [converted["type"], "null"]}
     return {"anyOf": [converted, {"type": "null"}]}
 
 
-# --- types that were generated from Swagger
+# --- types generated from Swagger
 
 
 def of_types(text: str, wanted: tuple[str, ...]) -> Excerpt:
-    """The operations of a file of TypeScript declarations."""
+    """Return the operations of a file of TypeScript declarations."""
     operations = {}
     for name in wanted:
         method, path = name.split(" ")
@@ -119,7 +119,7 @@ def of_types(text: str, wanted: tuple[str, ...]) -> Excerpt:
 
 
 class _Interfaces(dict[str, Any]):
-    """The types by their names, read when they are asked for."""
+    """The types by name, parsed when they are first used."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -168,7 +168,7 @@ def _type(text: str, form: str) -> Any:
 
 
 def _closure(operations: Any, components: Mapping[str, Any], read: Callable[[Any], Any]) -> dict[str, Any]:
-    """The components that operations refer to, and those that these refer to."""
+    """Return the components that operations refer to, directly or indirectly."""
     closure: dict[str, Any] = {}
     left = set(_name(operations))
     while left:
@@ -194,11 +194,11 @@ SOURCES: Mapping[str, tuple[str, str, Callable[[str, tuple[str, ...]], Excerpt],
     "gitea-js": ("gitea", "dist/index.d.ts", of_types, GITEA),
     "forgejo-js": ("forgejo", "dist/index.d.ts", of_types, GITEA),
 }
-"""Each package with the name of its excerpt, the file that is read, how, and the operations that are kept."""
+"""For each package: the name of its excerpt, the file to read, the reader, and the operations to keep."""
 
 
 def write(excerpt: Excerpt) -> str:
-    """JSON with a line for each operation and each component."""
+    """Encode as JSON, with a line for each operation and each component."""
     parts = []
     for name, part in excerpt.items():
         if isinstance(part, dict):

@@ -1,11 +1,11 @@
-"""Makes the home that `tests/e2e/test_old_home.py` opens: one in which an old version worked, in a compressed file.
+"""Makes the home for `tests/e2e/test_old_home.py`: a home in which an old version worked, as a compressed file.
 
     .venv/bin/python scripts/old_home.py CHECKOUT [--at /srv/nightshift-home] [--out tests/data/home-0.1.0.tar.xz]
 
 CHECKOUT is a checkout of that version, set up (`.venv` and `.runner`); version 0.1.0 is commit 18b692ac. Its real
-daemon runs in `--at`, which must not exist, with a scripted model. The paths of this folder stand in the database, and
-the reader replaces them by its own (`tests/support/old_home.py`); so the folder's name should tell nothing of this
-machine. The daemon is killed at the end, as a power cut would, while a task runs.
+daemon runs in `--at`, which must not exist, with a scripted model. The database contains paths of this folder, and the
+reader replaces them by its own (`tests/support/old_home.py`); so the folder's name should reveal nothing about this
+machine. At the end the daemon is killed while a task runs, as by a power cut.
 
 The home has tasks in every status and with every ending, lessons with vectors, commits on `main` and on branches in the
 workspace and on a branch of a repository of the owner's, a revert, a weekly report and changed settings.
@@ -40,7 +40,7 @@ from tests.support.wire_server import WireServer
 WITHIN_S = 90.0
 MOST_DEATHS = 8
 MODEL_REST_S = 120
-"""The model refuses calls for this long, so that a task is parked until then."""
+"""Seconds for which the model refuses calls, so that a task is parked until then."""
 CONFIG = """\
 # The home is opened months later: nothing is pruned, no checkpoint comes due, and no question is answered by itself.
 keep_work_days: 36500
@@ -56,11 +56,11 @@ tasks:
     key: from-the-inbox
 """
 LEFT_OUT = {"backups", "cache", "hooks", "logs", "sqlite-shm", "lock", "port", "socket", "__pycache__", "daemon.out"}
-"""Names, or ends of names, that belong to a running process, can be made again, or are large."""
+"""Names, or ends of names, of files that belong to a running process, can be made again, or are large."""
 
 
 class Maker:
-    """Has the old daemon do the work of the home; each method is a stage, in order."""
+    """Has the old daemon do the work of the home; the public stages are methods, in order."""
 
     def __init__(self, checkout: Path, folder: Path) -> None:
         self.checkout, self.folder = checkout, folder
@@ -70,14 +70,14 @@ class Maker:
 
     @contextmanager
     def daemon(self, server: WireServer, **more: str) -> Iterator[OtherDaemon]:
-        """The old daemon on this home until the block ends, or until it is killed in it."""
+        """Run the old daemon on this home until the block ends, or until it is killed in the block."""
         pip = {name: value for name, value in environ(self.folder / "index").items() if name.startswith("PIP_")}
         neutral = {"HOME": str(self.folder / "user"), "RECALL_CONTROL_SHARE": "0"}
         with OtherDaemon(self.checkout, self.home, settings_for(server, **neutral, **pip, **more)) as daemon:
             yield daemon
 
     def share(self, server: WireServer) -> None:
-        """Leave a task with a hub, of which the home is a member no more."""
+        """Leave a task with a hub that the home no longer belongs to."""
         make_owned(self.folder / "remote")
         git(self.folder, "clone", "-q", "remote", "clone")
         with ExitStack() as stack:
@@ -89,7 +89,7 @@ class Maker:
         (self.home / "tasks.yaml").write_text(INBOX)
 
     def work(self, server: WireServer) -> None:
-        """Do what ends by itself, or waits."""
+        """Do the tasks that end without intervention, or wait."""
         with self.daemon(server) as daemon:
             self.submit(daemon)
             self.fail(daemon, server)
@@ -110,7 +110,7 @@ class Maker:
             daemon.ask("POST", "/api/resume")
 
     def submit(self, daemon: OtherDaemon) -> None:
-        """The tasks that need nothing but time."""
+        """Submit the tasks that need no intervention."""
         self.add(daemon, "committed", **job(10))
         self.add(daemon, "second_try", **job(1))
         self.add(daemon, "reviewed", **job(4), review=True, audit=True)
@@ -128,7 +128,7 @@ class Maker:
         daemon.ask("POST", f"/api/task/{self.tasks['cancelled']}/cancel")
 
     def fail(self, daemon: OtherDaemon, server: WireServer) -> None:
-        """The tasks that end badly only if something happens to them."""
+        """Submit the tasks that end badly only because of an intervention."""
         daemon.ask("POST", "/api/pause")
         for name in ("gone", "damaged"):
             make_owned(self.folder / name)
@@ -148,12 +148,12 @@ class Maker:
             assert (task["status"], task["ending"]) == ("failed", name), (name, task["ending"], task["reason"])
 
     def ask_of(self, daemon: OtherDaemon, name: str) -> int | None:
-        """The open question of a task."""
+        """Return the open question of a task; None if there is none."""
         asks = daemon.get("/api/approvals?open=1")["approvals"]
         return next((each["approval_id"] for each in asks if each["task_id"] == self.tasks[name]), None)
 
     def crash(self, server: WireServer) -> None:
-        """Kill the daemon while the same task runs, again and again, until a start sets the task aside."""
+        """Kill the daemon repeatedly while the same task runs, until a start sets the task aside."""
         server.fail_always("hang", phase="CODING", about="job_24")
         for death in range(MOST_DEATHS):
             asked = len(server.requests)
@@ -167,11 +167,11 @@ class Maker:
         raise AssertionError(f"the task goes on after {MOST_DEATHS} deaths")
 
     def forget_paths(self, _server: WireServer) -> None:
-        """Take the trace of an error out of the events: it names files of this machine."""
+        """Remove the trace of an error from the events, because it names files of this machine."""
         with closing(connect(self.home / DATABASE)) as conn, conn:
             conn.execute("UPDATE execution_logs SET data = json_remove(data, '$.trace') WHERE kind = 'worker_error'")
             conn.commit()
-            conn.execute("VACUUM")  # pages that are free keep what was in them
+            conn.execute("VACUUM")  # free pages keep their old content
 
     def stop_in_the_middle(self, server: WireServer) -> None:
         """Leave a running, a parked and a queued task, and kill the daemon."""
@@ -194,7 +194,7 @@ class Maker:
             daemon.kill()
 
     def pages(self, daemon: OtherDaemon, what: str, *fields: str) -> list[dict[str, Any]]:
-        """These fields of everything that a list of the API has."""
+        """Return these fields of all rows of an API list."""
         rows = daemon.get(f"/api/{what}?limit=100")[what]
         assert rows, what
         return [{name: row[name] for name in fields if name in row} for row in rows]
@@ -204,7 +204,7 @@ class Maker:
         self.tasks[name] = daemon.submit(**task)
 
     def of(self, *names: str) -> list[int]:
-        """The ids of tasks by their names."""
+        """Return the ids of tasks by their names."""
         return [self.tasks[name] for name in names]
 
 

@@ -1,14 +1,14 @@
-"""Runs the tests on all cores, and names in its last line what is flaky.
+"""Runs the tests on all cores, and names flaky tests in its last line.
 
     python scripts/run_tests.py          # the quick tier: `make test`
     python scripts/run_tests.py --all    # every test: `make test-all`
 
 A test that fails beside others is run once more alone: a browser that got no processor for a minute is no fault of the
-program. If it passes then, it is flaky, and the last line names it: a run that hides it teaches everybody to run again
-until it is green. Flaky tests that are known stand in `tests/flaky.txt`, which may only become shorter
-(`tests/test_tiers.py`); a new one is marked as such, and is mended instead of listed.
+program. If it passes then, it is flaky, and the last line names it: a run that hides flaky tests teaches everybody to
+repeat runs until they are green. Known flaky tests are listed in `tests/flaky.txt`, which may only become shorter
+(`tests/test_tiers.py`). A new flaky test is marked as new; it must be fixed and not listed.
 
-Exit code: 0 if all tests passed, alone at least; else 1, or pytest's own where no test ran.
+Exit code: 0 if all tests passed, at least alone; otherwise 1, or pytest's own if no test ran.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ KNOWN = ROOT / "tests" / "flaky.txt"
 PLUGIN = "tests.support.failed_tests"
 TIER = "NIGHTSHIFT_TESTS"
 MOST_AGAIN = 20
-"""If more tests fail, the cause is no flaky test, and none is run again."""
+"""If more tests fail, the cause is not flakiness, and none is run again."""
 STALE = "RECORD AGAIN: "
-"""Begins the reason of a skip, and the line of such a test in the file of the plugin."""
+"""Prefix of the skip reason of a test with an outdated recording, and of its line in the plugin's file."""
 FAILED = 1
-"""The exit code of pytest after a run in which tests failed."""
+"""Exit code of pytest after a run in which tests failed."""
 
 
 def main() -> int:
-    """Run the tests; the exit code."""
+    """Run the tests; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--all", action="store_true", help="every test, not the quick tier alone")
     environment = {**os.environ, **({TIER: "all"} if parser.parse_args().all else {})}
@@ -57,7 +57,7 @@ def main() -> int:
 
 
 def run_pytest(arguments: Sequence[str], environment: dict[str, str]) -> tuple[int, list[str], list[str]]:
-    """Run pytest; its exit code, the ids of tests that failed, and of those that play again what is out of date."""
+    """Run pytest; return its exit code, the ids of failed tests, and those of tests with an outdated recording."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "failed"
         words = [sys.executable, "-m", "pytest", "-q", "-p", PLUGIN, "--failed-to", str(file), *arguments]
@@ -68,7 +68,7 @@ def run_pytest(arguments: Sequence[str], environment: dict[str, str]) -> tuple[i
 
 
 def read_known(file: Path) -> set[str]:
-    """Read the ids of known flaky tests: a line each, and comments."""
+    """Read the ids of known flaky tests: one per line, with comments."""
     lines = file.read_text().splitlines() if file.exists() else []
     return {line.strip() for line in lines if line.strip() and not line.startswith("#")}
 
@@ -76,13 +76,13 @@ def read_known(file: Path) -> set[str]:
 def summarise(
     still: Sequence[str], flaky: Sequence[str], listed: Collection[str], stale: Sequence[str] = ()
 ) -> tuple[bool, str]:
-    """Tell whether the run passed, and put its result into a line.
+    """Return whether the run passed, and a line with its result.
 
     Args:
         still: tests that failed alone as well.
         flaky: tests that passed alone.
-        listed: flaky tests of the list.
-        stale: tests that were skipped because what they play again is out of date.
+        listed: known flaky tests.
+        stale: tests that were skipped because their recording is outdated.
     """
     new, old = ([test for test in flaky if (test in listed) is is_known] for is_known in (False, True))
     has_passed = not still

@@ -1,11 +1,10 @@
-"""Makes the pictures of the dashboard in docs/screenshots: every page, light and dark, wide and narrow.
+"""Makes the screenshots of the dashboard in docs/screenshots: every page, light and dark, wide and narrow.
 
     .venv/bin/python scripts/screenshots.py [PAGE …]
 
-The home behind them is one in which the real daemon worked for a night with a scripted model, and for some nights
-before that, copied by SQL; a task is being worked on while the pictures are taken. Pages are shot from the top,
-as high as a screen; those named alone are made anew. Pictures differ from run to run in times and figures, not in what
-they show.
+The home is one in which the real daemon worked for a night with a scripted model, and for some nights before that,
+copied by SQL; a task is running while the screenshots are taken. They show the top of a page, as high as a screen.
+Named pages are made again alone. The screenshots differ from run to run only in times and figures.
 """
 
 # ruff: noqa: E402  the path comes first
@@ -43,7 +42,7 @@ LOOKS = {"wide-light": (WIDE, False), "wide-dark": (WIDE, True), "narrow-light":
 
 @contextmanager
 def busy_home() -> Iterator[SeededDaemon]:
-    """A daemon after months of work, with a task in the making."""
+    """Give a daemon after months of work, with a running task."""
     with tempfile.TemporaryDirectory(prefix="seeded-") as folder:
         snapshot = build(Path(folder) / "seeded").copied(Path(folder) / "snapshot")
         lengthen(snapshot.home / "db" / "agent_logs.sqlite", tasks=120, events=1, days=6)
@@ -60,12 +59,12 @@ HUB_TASKS = {
     "Show prices with their tax": Status.DONE, "Read orders from CSV as well as JSON": Status.DONE,
     "Let the basket keep what was in it over a restart": Status.FAILED, "Sort invoices by their due date": Status.DONE,
 }  # fmt: skip
-"""The titles of the tasks on the hub's page, and how each task ended: None waits or runs."""
+"""The titles of the tasks on the hub's page, and the ends of the tasks: None waits or runs."""
 
 
 @contextmanager
 def hub_home() -> Iterator[Daemon]:
-    """A daemon that is one of three nodes."""
+    """Give a daemon that is one of three nodes."""
     with tempfile.TemporaryDirectory(prefix="hub-") as name, WireServer() as models:
         folder = Path(name)
         labels = ["go", "gpu", "linux", "python", "repo:shop"]
@@ -96,7 +95,7 @@ def addresses(seeded: SeededDaemon) -> dict[str, str]:
 
 
 def shoot(browser: Browser, url: str, pages: dict[str, str]) -> None:
-    """Make all pictures of these pages, name to path."""
+    """Make all screenshots of these pages, given as paths by name."""
     for look, (size, dark) in LOOKS.items():
         with context_of(browser, url, size=size, dark=dark) as context:
             page = context.new_page()
@@ -113,7 +112,7 @@ def _keep(page: Page, path: Path) -> None:
 
 
 def main() -> None:
-    """Make the pictures."""
+    """Make the screenshots."""
     names = [page.name for page in PAGES]
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("pages", nargs="*", metavar="PAGE", help=f"one of {', '.join(names)}; without any, all")

@@ -1,13 +1,14 @@
-"""Sets a checkout up: system packages, virtual environment, and the test libraries that the sandbox shows.
+"""Sets up a checkout: system packages, virtual environment, and the test libraries that the sandbox shows.
 
-Standard library only, because it runs before anything is installed. Each step looks first whether it is done, so that
-a second run takes a moment, and says what it does and how long it took. System packages are installed where that is
-allowed (root or passwordless sudo, with apt); elsewhere the exact command is printed. A missing package stops the
+Standard library only, because it runs before anything is installed. Each step first checks whether it is done, so that
+a second run takes a moment, and prints what it does and how long it took. System packages are installed if that is
+allowed (root or passwordless sudo, with apt); otherwise the exact command is printed. A missing package stops the
 set-up only under `CI=true`: the daemon itself explains at its start what cannot work without it.
 
-The checkout itself is installed as well, in place and without what it depends on, so that its entry points are found.
-Only what the daemon needs to start is installed, in the exact versions of `nightshift/requirements/core.lock` and each
-checked by its digest; the heavy rest comes when it is first wanted (`nightshift/app/extras.py`).
+The checkout itself is installed as well, in place and without its dependencies, so that its entry points are found.
+Only the packages that the daemon needs to start are installed, in the exact versions of
+`nightshift/requirements/core.lock` and each checked by its digest; large optional packages are installed when they are
+first needed (`nightshift/app/extras.py`).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 OLDEST = (3, 11)
 CORE, DEV = "nightshift/requirements/core.lock", "requirements-dev.txt"
-# Program that must be on the PATH, and the Debian package that brings it.
+# Programs that must be on the PATH, and the Debian packages that contain them.
 SYSTEM = {"bwrap": "bubblewrap", "git": "git", "setpriv": "util-linux", "prlimit": "util-linux"}
 
 
@@ -47,7 +48,7 @@ def main() -> None:
     if sys.version_info < OLDEST:
         stop(f"Python {'.'.join(map(str, OLDEST))} or newer is needed, this is {sys.version.split()[0]}.", 1)
     with (ROOT / ".setup.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # `make run` and `make test` may be typed at the same time
+        fcntl.flock(lock, fcntl.LOCK_EX)  # `make run` and `make test` may run at the same time
         system_packages({**SYSTEM, **(browser() if dev else {})})
         if asked.engine or (dev and os.environ.get("CI") == "true"):
             system_packages(engine(), needed=False)
@@ -59,19 +60,22 @@ def main() -> None:
 
 
 def engine() -> dict[str, str]:
-    """A container engine for the tests where they can start one: that takes root, and none that runs already."""
+    """Return the package of a container engine if tests can start one: as root, and while no engine runs."""
     is_there = os.environ.get("DOCKER_HOST") or Path("/var/run/docker.sock").exists()
     return {} if is_there or os.geteuid() != 0 else {"dockerd": "docker.io"}
 
 
 def browser() -> dict[str, str]:
-    """Name the package of the browser for tests of the pages; nothing where a Chromium is installed."""
+    """Return the package of the browser for tests of the pages; nothing if a Chromium is installed."""
     is_there = any(shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome"))
     return {} if is_there else {"chromium": "chromium"}
 
 
 def system_packages(wanted: dict[str, str], *, needed: bool = True) -> None:
-    """Install what is missing, or say how; under `CI=true` what is needed and cannot be had stops the set-up."""
+    """Install missing packages, or print how.
+
+    Under `CI=true` a needed package that cannot be installed stops the set-up.
+    """
     missing = sorted({package for program, package in wanted.items() if shutil.which(program) is None})
     if not missing:
         return
@@ -89,7 +93,7 @@ def system_packages(wanted: dict[str, str], *, needed: bool = True) -> None:
 
 
 def apt_prefix() -> list[str] | None:
-    """How apt may be called here, or None when it may not."""
+    """Return the prefix of apt commands, or None if apt cannot be used."""
     if shutil.which("apt-get") is None:
         return None
     if os.geteuid() == 0:
@@ -101,13 +105,13 @@ def apt_prefix() -> list[str] | None:
 
 
 def is_whole() -> bool:
-    """Tell whether the environment's Python starts and finds this checkout; another Python may have taken its place."""
+    """Check whether the environment's Python starts and finds this checkout; the Python may have been replaced."""
     probe: list[str | Path] = [PYTHON, "-I", "-c", "import nightshift"]
     return PYTHON.exists() and subprocess.run(probe, capture_output=True, check=False).returncode == 0
 
 
 def environment(requirements: str, *, is_intact: bool) -> None:
-    """Make the virtual environment and install into it, unless it is whole and holds just this already."""
+    """Make the virtual environment and install into it, unless it is intact and up to date."""
     files = ("requirements.txt", "requirements-dev.txt", *sorted(parts()))
     stamp, mark = VENV / ".nightshift", hashlib.sha256(b"".join((ROOT / name).read_bytes() for name in files))
     done = stamp.read_text().split() if stamp.exists() else []
@@ -127,38 +131,38 @@ def environment(requirements: str, *, is_intact: bool) -> None:
 
 
 def own_package(*, is_intact: bool) -> None:
-    """Install the checkout in place, unless it is there as its pyproject.toml describes it."""
+    """Install the checkout in place, unless it is installed with the current pyproject.toml."""
     described = b"".join((ROOT / name).read_bytes() for name in ("pyproject.toml", "nightshift/core/version.py"))
     stamp, mark = VENV / ".nightshift-package", hashlib.sha256(described + bytes(ROOT)).hexdigest()
     if is_intact and stamp.exists() and stamp.read_text() == mark:
         return
     with step("Nightshift itself"):
         install(["--no-deps", "--no-build-isolation", "-e", str(ROOT)])
-    # Left by the build: programs that are started here would take its entry points for those that are installed.
+    # The build leaves it, and programs started here would use its entry points instead of the installed ones.
     shutil.rmtree(ROOT / "nightshift_agent.egg-info", ignore_errors=True)
     stamp.write_text(mark)
 
 
 def install(wanted: list[str]) -> None:
-    """Install packages; stop the set-up where they cannot be had."""
+    """Install packages; stop the set-up if they cannot be installed."""
     code = packages.install(PYTHON, wanted, os.environ)
     if code:
         stop("the packages could not be installed; see above", code)
 
 
 def parts() -> list[str]:
-    """The files that `requirements.txt` is put together from."""
+    """Return the files that `requirements.txt` includes."""
     return [path.relative_to(ROOT).as_posix() for path in (ROOT / "nightshift" / "requirements").iterdir()]
 
 
 def has_pip() -> bool:
-    """Tell whether the environment is there and whole."""
+    """Check whether the environment exists and its pip works."""
     probe: list[str | Path] = [PYTHON, "-m", "pip", "--version"]
     return PYTHON.exists() and subprocess.run(probe, capture_output=True, check=False).returncode == 0
 
 
 def make_venv() -> None:
-    """Make a virtual environment; Debian ships that in a package of its own."""
+    """Make a virtual environment; Debian has a separate package for that."""
     create: list[str | Path] = [sys.executable, "-m", "venv", "--clear", VENV]
     process = subprocess.run(create, capture_output=True, text=True, check=False)
     if process.returncode == 0:
@@ -173,7 +177,7 @@ def make_venv() -> None:
 
 
 def run(argv: list[str | Path]) -> None:
-    """Run a step; stop the set-up when it fails."""
+    """Run a step; stop the set-up if it fails."""
     done = subprocess.run([str(part) for part in argv], cwd=ROOT, check=False)
     if done.returncode:
         stop(f"`{' '.join(map(str, argv))}` failed; see above.", done.returncode)
@@ -181,7 +185,7 @@ def run(argv: list[str | Path]) -> None:
 
 @contextmanager
 def step(what: str) -> Iterator[None]:
-    """Say what is done now, and how long it took."""
+    """Print the step that begins, and how long it took."""
     say(f"{what} …")
     begun = time.monotonic()
     yield
@@ -189,12 +193,12 @@ def step(what: str) -> Iterator[None]:
 
 
 def say(text: str) -> None:
-    """Say what goes on."""
+    """Print a message."""
     print(f"setup: {text}", file=sys.stderr, flush=True)
 
 
 def stop(text: str, code: int) -> None:
-    """End the set-up."""
+    """Print a message and end the set-up."""
     say(text)
     raise SystemExit(code)
 

@@ -1,17 +1,17 @@
-"""Holds each package to its size: what grew without a stated reason fails `make lint`.
+"""Limits the size of each package: growth without a stated reason fails `make lint`.
 
-    python scripts/size.py                  # print the sizes of today
-    python scripts/size.py --check          # fail where a number is above the one in size.toml
-    python scripts/size.py --write          # lower the numbers in size.toml to those of today
-    python scripts/size.py --write --raise PACKAGE.COLUMN --because "…"     # let one rise, and keep the reason
+    python scripts/size.py                  # print today's sizes
+    python scripts/size.py --check          # fail if a number is above the one in size.toml
+    python scripts/size.py --write          # lower the numbers in size.toml to today's
+    python scripts/size.py --write --raise PACKAGE.COLUMN --because "…"     # let one rise, and store the reason
 
-`--raise` may be given several times; `--raise PACKAGE` stands for all columns of a package, such as a new one. Only
-files that git tracks are counted, and only as they are in the work tree. Standard library only.
+`--raise` may be given several times; `--raise PACKAGE` means all columns of a package, such as a new one. Only files
+that git tracks are counted, as they are in the working tree. Standard library only.
 
 The columns: `code` (lines of Python that are neither blank, comment nor docstring), `statements` (of Python, without
 docstrings), `javascript`, `sql` and `templates` (lines that are not blank), `files` (of all these), `participles`
 (functions named by a participle; properties are nouns), `openers` (docstrings that open with What, Who, Which or
-Where), `fillers` (bindings of a name that says nothing: section 3 of the design).
+Where), `fillers` (bindings of a name without meaning: section 3 of the design).
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ PACKAGES: Mapping[str, Sequence[str]] = {
     "examples": ("examples/",),
     "tests": ("conftest.py", "tests/", "engine/tests/"),
 }  # fmt: skip
-"""The folders (with a slash at the end) and files of each package; a file of no package fails the check."""
+"""The folders (with a slash at the end) and files of each package; a file without a package fails the check."""
 NOT_OURS = ("nightshift/server/static/vendor/",)
-"""Files that others wrote, which are not counted."""
+"""Third-party files, which are not counted."""
 KINDS = {
     ".js": "javascript", ".mjs": "javascript", ".cjs": "javascript",
     ".sql": "sql", ".html": "templates", ".j2": "templates",
@@ -69,18 +69,18 @@ IRREGULAR = frozenset({
 VERBS_IN_ED = frozenset({
     "embed", "exceed", "feed", "need", "proceed", "read", "seed", "shed", "speed", "spread", "succeed",
 })  # fmt: skip
-"""Verbs whose first form looks like a participle."""
+"""Verbs whose base form looks like a participle."""
 OPENER = re.compile(r"(What|Who|Which|Where)(ever)?\b")
 FILLERS = frozenset({
     "found", "kept", "known", "made", "one", "place", "plain", "said", "thing", "told", "whole",
 })  # fmt: skip
 
 Sizes = dict[str, dict[str, int]]
-"""Package to column to number."""
+"""Numbers by package and column."""
 
 
 def is_participle(name: str) -> bool:
-    """Tell whether a function's name begins with a participle."""
+    """Check whether a function's name begins with a participle."""
     word = name.strip("_").partition("_")[0]
     return word in IRREGULAR or (word.endswith("ed") and word not in VERBS_IN_ED)
 
@@ -95,10 +95,13 @@ class ModuleCount(ast.NodeVisitor):
     fillers: int = 0
     docstring_lines: set[int] = field(default_factory=set)
     text_lines: set[int] = field(default_factory=set)
-    """The lines of texts that go over several, in which a `#` begins no comment."""
+    """The lines of multi-line strings, in which a `#` begins no comment."""
 
     def visit_body(self, body: Sequence[ast.stmt], docstrings_of: tuple[type[ast.stmt], ...] = ()) -> None:
-        """Count the statements of a body; the first is a docstring, and what follows one of `docstrings_of` is too."""
+        """Count the statements of a body.
+
+        A string at its start, or after a statement of `docstrings_of`, is a docstring.
+        """
         for number, statement in enumerate(body):
             has_docstring = number == 0 or isinstance(body[number - 1], docstrings_of)
             if has_docstring and isinstance(statement, ast.Expr) and is_text(statement.value):
@@ -113,7 +116,7 @@ class ModuleCount(ast.NodeVisitor):
         self.openers += bool(OPENER.match(str(statement.value.value).strip()))
 
     def generic_visit(self, node: ast.AST) -> None:
-        """Count a node and what is in it."""
+        """Count a node and its children."""
         self.statements += isinstance(node, ast.stmt)
         super().generic_visit(node)
 
@@ -142,12 +145,12 @@ class ModuleCount(ast.NodeVisitor):
     visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815 - the name that `ast` calls
 
     def visit_Name(self, node: ast.Name) -> None:
-        """Count a name that is bound."""
+        """Count a bound name."""
         if isinstance(node.ctx, ast.Store):
             self.name(node.id)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        """Count an attribute that is set."""
+        """Count an assigned attribute."""
         if isinstance(node.ctx, ast.Store):
             self.name(node.attr)
         self.visit(node.value)
@@ -159,28 +162,28 @@ class ModuleCount(ast.NodeVisitor):
             self.visit(node.annotation)
 
     def visit_Constant(self, node: ast.Constant) -> None:
-        """Note the lines of a text."""
+        """Record the lines of a string."""
         if isinstance(node.value, str | bytes) and node.end_lineno != node.lineno:
             self.text_lines.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        """Note the lines of an f-string, and count what is in it."""
+        """Record the lines of an f-string, and count its content."""
         if node.end_lineno != node.lineno:
             self.text_lines.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
         self.generic_visit(node)
 
     def name(self, name: str) -> None:
-        """Count a name that is bound."""
+        """Count a bound name."""
         self.fillers += name.strip("_") in FILLERS
 
 
 def is_text(node: ast.AST) -> bool:
-    """Tell whether an expression is a text and nothing else."""
+    """Check whether an expression is just a string."""
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def count_python(text: str) -> dict[str, int]:
-    """Count a module; its columns."""
+    """Count a module; return the numbers by column."""
     count = ModuleCount()
     count.visit(ast.parse(text))
     code = {
@@ -198,7 +201,7 @@ def count_python(text: str) -> dict[str, int]:
 
 
 def package_of(file: str) -> str | None:
-    """Name the package of a tracked file, by its path; None where it has none."""
+    """Return the package of a tracked file by its path; None if it belongs to none."""
     for package, parts in PACKAGES.items():
         if any(file == part or (part.endswith("/") and file.startswith(part)) for part in parts):
             return package
@@ -228,14 +231,14 @@ def count_all() -> Sizes:
 
 
 def list_tracked_files() -> list[str]:
-    """List the files that git tracks, with `/`."""
+    """List the files that git tracks, with `/` as the separator."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     return [file for file in listed.stdout.split("\0") if file]
 
 
 @dataclass(frozen=True)
 class Raised:
-    """A rise that was allowed, as the table has it."""
+    """An allowed rise, as stored in the table."""
 
     what: str
     before: int
@@ -244,25 +247,25 @@ class Raised:
 
 
 def read_table() -> tuple[Sizes, list[Raised]]:
-    """Read the table and the rises that were allowed; nothing where there is none yet."""
+    """Read the table and the allowed rises; empty if there is no table yet."""
     data = tomllib.loads(TABLE.read_text()) if TABLE.exists() else {}
     raised = [Raised(**each) for each in data.pop("raised", [])]
     return data, raised
 
 
 def write_table(sizes: Sizes, raised: Iterable[Raised]) -> None:
-    """Write both; a line for each number, so that a difference is easy to read."""
+    """Write both, with one line per number, so that a diff is easy to read."""
     lines = ["# The sizes that `python scripts/size.py --check` allows. Change it by `--write`; see `--help`."]
     for package, numbers in sizes.items():
         lines += ["", f"[{package}]", *(f"{column} = {numbers[column]}" for column in COLUMNS)]
     for each in raised:
         rise = (f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in asdict(each).items())
-        lines += ["", "[[raised]]", *rise]  # a text of JSON is one of TOML
+        lines += ["", "[[raised]]", *rise]  # a JSON string is also a TOML string
     TABLE.write_text("\n".join(lines) + "\n")
 
 
 def find_rises(allowed: Sizes, sizes: Sizes) -> Iterator[tuple[str, int, int]]:
-    """Find each `PACKAGE.COLUMN` above its allowed number, with that number and today's."""
+    """Yield each `PACKAGE.COLUMN` above its allowed number, with that number and today's."""
     for package, numbers in sizes.items():
         for column, number in numbers.items():
             before = allowed.get(package, {}).get(column, 0)
@@ -271,7 +274,7 @@ def find_rises(allowed: Sizes, sizes: Sizes) -> Iterator[tuple[str, int, int]]:
 
 
 def check() -> int:
-    """Name what rose; the exit code."""
+    """Print the numbers that rose; return the exit code."""
     allowed, _ = read_table()
     rises = list(find_rises(allowed, count_all()))
     for what, before, now in rises:
@@ -283,7 +286,7 @@ def check() -> int:
 
 
 def write(may_rise: Sequence[str], because: str) -> int:
-    """Lower the table, and raise what is named; the exit code. Without a table all numbers are new."""
+    """Lower the table, and raise the named numbers; return the exit code. Without a table all numbers are new."""
     is_first = not TABLE.exists()
     (allowed, raised), sizes = read_table(), count_all()
     rises = {} if is_first else {what: (before, now) for what, before, now in find_rises(allowed, sizes)}
@@ -299,12 +302,12 @@ def write(may_rise: Sequence[str], because: str) -> int:
 
 
 def matches(what: str, name: str) -> bool:
-    """Tell whether a `PACKAGE.COLUMN` is the one that `--raise` names, or of the package that it names."""
+    """Check whether `--raise` names a `PACKAGE.COLUMN` or its package."""
     return what == name or what.partition(".")[0] == name
 
 
 def show() -> int:
-    """Print the sizes; the exit code."""
+    """Print the sizes; return the exit code."""
     sizes = count_all()
     total = {column: sum(numbers[column] for numbers in sizes.values()) for column in COLUMNS}
     print(f"{'package':12}" + "".join(f"{column:>12}" for column in COLUMNS))
@@ -314,7 +317,7 @@ def show() -> int:
 
 
 def main() -> int:
-    """Do what the command line asks for; the exit code."""
+    """Run the command line; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--write", action="store_true")

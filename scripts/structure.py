@@ -2,7 +2,7 @@
 
     .venv/bin/python scripts/structure.py
 
-They are counted in the real daemon, which runs under a profiler with a scripted model: a file is passed when one
+The files are counted in the real daemon, which runs under a profiler with a scripted model. A file is passed when one
 of its functions is called, and changed when a call or a return leads into another file of ours in the same thread.
 """
 
@@ -36,7 +36,7 @@ class Profile:
         self._on = False
 
     def turn(self, _number: int, _frame: FrameType | None) -> None:
-        """Turn it on, or off; then what was seen is written down."""
+        """Switch the profile on, or off; when it goes off, the counts are written to a file."""
         self._on = not self._on
         if not self._on:
             counts = {"files": len(self.passed), "calls": self.passed.total(), "changes": self.changes}
@@ -47,7 +47,7 @@ class Profile:
         self.changes = 0
 
     def __call__(self, frame: FrameType, event: str, _argument: Any) -> None:
-        """See one call or return."""
+        """Process one call or return."""
         if not self._on or event not in {"call", "return"}:
             return
         here = self._name(frame)
@@ -68,7 +68,7 @@ class Profile:
 
 
 def run_profiled() -> int:
-    """Run the daemon in this process, under a profile that SIGUSR2 turns on and off."""
+    """Run the daemon in this process, under a profile that SIGUSR2 switches on and off."""
     from nightshift.app import main  # noqa: PLC0415 - its parts are loaded under the profile
 
     profile = Profile()
@@ -79,7 +79,7 @@ def run_profiled() -> int:
 
 
 def walks() -> None:
-    """Print what a POST and a committed task pass."""
+    """Print the files that a POST and a committed task pass."""
     from tests.support.answers import Answers, job  # noqa: PLC0415 - what only the walks need
     from tests.support.daemon import settings_for, until  # noqa: PLC0415 - as above
     from tests.support.wire_server import WireServer  # noqa: PLC0415 - as above
@@ -88,7 +88,7 @@ def walks() -> None:
         result = Path(folder) / "result.json"
         settings = {**settings_for(server), RESULT: str(result), "WORKER_COUNT": "1", "RECALL_CONTROL_SHARE": "0"}
         with _daemon(Path(folder) / "home", settings) as daemon:
-            daemon.wait(daemon.submit(**job(1)))  # what is loaded or remembered once is not the task's
+            daemon.wait(daemon.submit(**job(1)))  # imports and caches are not part of the task's cost
             assert daemon.process
 
             def read_counts() -> dict[str, int]:
@@ -112,7 +112,7 @@ def _daemon(home: Path, settings: dict[str, str]) -> Any:
     from tests.support.daemon import Daemon  # noqa: PLC0415 - as above
 
     class Profiled(Daemon):
-        """The daemon in a process that counts."""
+        """The daemon in a profiled process."""
 
         def _spawn(self) -> subprocess.Popen[bytes]:
             with (self.home / "daemon.out").open("ab") as out:
@@ -126,7 +126,7 @@ def _daemon(home: Path, settings: dict[str, str]) -> Any:
 
 
 def main_() -> int:
-    """Do what the command line asks for."""
+    """Run the command line; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()

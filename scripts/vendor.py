@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Brings the browser libraries into nightshift/server/static/vendor, and checks that they are what the lock says.
+"""Copies the browser libraries into nightshift/server/static/vendor, and checks the copies against the lock.
 
-`vendor.py` needs npm and a network: it installs exactly what package-lock.json pins (no install scripts), copies the
-few files that the pages load, and writes manifest.json with the version, licence and digest of each. `--check` needs
-neither: it compares what is there with manifest and lock, and is run by the tests. `--update` pins anew what
-package.json names, for a change of version.
+`vendor.py` needs npm and a network: it installs exactly the versions that package-lock.json pins (no install scripts),
+copies the few files that the pages load, and writes manifest.json with the version, licence and digest of each.
+`--check` needs neither: it compares the copies with manifest and lock, and is run by the tests. `--update` pins the
+versions of package.json again, for a change of version.
 
-Two rewrites make the copies fit pages without a build step and under a strict policy: bare imports become relative (an
-import map would be an inline script), and Pico stands in a cascade layer, so that each rule of ours wins.
-A library that makes code of text is refused.
+Two rewrites make the copies work for pages without a build step and under a strict content security policy: bare
+imports become relative (an import map would be an inline script), and Pico is put in a cascade layer, so that each of
+our own rules wins. A library that makes code from text is refused.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A file of a package, the name of its copy, and what is done to it."""
+    """A file of a package, the name of its copy, and the function that adapts it."""
 
     package: str
     path: str
@@ -64,7 +64,7 @@ class Copied:
 
 
 def relative(text: str) -> str:
-    """A module whose imports name files beside it.
+    """Return a module with imports that name the files beside it.
 
     Raises:
         Refused: it imports something that is not vendored.
@@ -79,7 +79,7 @@ def relative(text: str) -> str:
 
 
 def put_in_layer(text: str) -> str:
-    """A stylesheet in the cascade layer `pico`: rules outside of layers win over it, whatever their specificity."""
+    """Put a stylesheet into the cascade layer `pico`: rules outside layers win over it, whatever their specificity."""
     return "@layer pico {" + text.removeprefix("\ufeff").replace('@charset "UTF-8";', "") + "}\n"
 
 
@@ -94,12 +94,12 @@ SOURCES = (
 
 
 def digest(data: bytes) -> str:
-    """The SHA-384 of a file as subresource integrity writes it."""
+    """Return the SHA-384 of a file in the form of subresource integrity."""
     return "sha384-" + base64.b64encode(hashlib.sha384(data).digest()).decode()
 
 
 def vendor(folder: Path, *, update: bool = False) -> None:
-    """Install with npm in a folder of its own, and replace the copies.
+    """Install with npm in a temporary folder, and replace the copies.
 
     Raises:
         Refused: a file may not be served.
@@ -144,7 +144,7 @@ def _replace(folder: Path, work: Path, copies: dict[str, tuple[str, Copied]]) ->
 
 
 def faults(folder: Path) -> Iterator[str]:
-    """Yield the faults of a folder of copies, in sentences; nothing when all is as pinned."""
+    """Yield the faults of a folder of copies, as sentences; nothing if all is as pinned."""
     manifest = _json(folder / "manifest.json")
     names = {path.name for path in folder.iterdir() if path.is_file()} - OWN
     for name in sorted(names ^ manifest.keys()):
@@ -178,7 +178,7 @@ def _json(path: Path) -> Any:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Do what the command line says; 1 when something is wrong."""
+    """Run the command line; return 1 if something is wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument(

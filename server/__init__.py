@@ -1,1 +1,1 @@
-"""The web server: the API, the pages and the event stream. Behind it is `nightshift/server/`."""
+"""The web server: the API, the pages and the event stream, implemented in `nightshift/server/`."""

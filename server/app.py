@@ -1,4 +1,4 @@
-"""The Flask application. Behind it is `nightshift/server/app.py`."""
+"""The Flask application, implemented in `nightshift/server/app.py`."""
 
 from nightshift.server.app import create_api, create_app
 

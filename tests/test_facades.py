@@ -1,4 +1,4 @@
-"""The owner's modules at the top level: what the owner's documents import is there, and little else."""
+"""The owner's modules at the top level: they export the names that the owner's documents import, and little else."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DOCUMENTED = (
     "from cli import main",
     "import server",
 )
-"""Imports of the owner's documents, and for each module what it is there for."""
+"""Imports from the owner's documents, and at least one import from each module."""
 
 
 def path_of(facade: str) -> Path:
@@ -42,7 +42,7 @@ def path_of(facade: str) -> Path:
 
 @pytest.mark.parametrize("statement", DOCUMENTED)
 def test_an_import_of_the_owners_documents_works(statement: str) -> None:
-    exec(statement, {})  # a statement of this file
+    exec(statement, {})  # the statements are in this file
 
 
 @pytest.mark.parametrize("name", FACADES)

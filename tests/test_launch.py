@@ -1,4 +1,4 @@
-"""The programs of a checkout whose environment is broken: one sentence says what is wrong and how to mend it."""
+"""The programs of a checkout with a broken environment: one sentence says what is wrong and how to fix it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = ("main.py", "cli.py")
 BARE = getattr(sys, "_base_executable", sys.executable)
-"""The Python that environments are made of; with `-S` it has no packages."""
+"""The base Python of virtual environments; with `-S` it has no packages."""
 
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the code without an environment."""
+    """Create a copy of the code without an environment."""
     path = tmp_path_factory.mktemp("launch") / "checkout"
     shutil.copytree(ROOT / "nightshift", path / "nightshift", ignore=shutil.ignore_patterns("__pycache__", "static"))
     for name in PROGRAMS:
@@ -27,7 +27,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def python(checkout: Path) -> Path:
-    """The path of the interpreter of its own environment."""
+    """Return the path of the interpreter in the checkout's own, still empty environment."""
     path = checkout / ".venv" / "bin" / "python"
     shutil.rmtree(checkout / ".venv", ignore_errors=True)
     path.parent.mkdir(parents=True)

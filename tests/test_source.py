@@ -1,4 +1,7 @@
-"""Holds the code to the rules of style that a parser can see; `make lint` has those of imports (pyproject.toml)."""
+"""Checks the code against the style rules that a parser can check.
+
+`make lint` has the rules of imports (pyproject.toml).
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,14 @@ import grimp
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = {"nightshift": ROOT / "nightshift", "nightshift_engine": ROOT / "engine" / "nightshift_engine"}
 INSIDE = ("nightshift/sandbox/inside/", "engine/nightshift_engine/inside/")
-"""Code that runs inside the sandbox: it is shown there alone and can import nothing else of ours."""
+"""Code that runs inside the sandbox. No other code of ours exists there, so it can import nothing else."""
 WITH_SQL = ("nightshift/storage/", "nightshift/queue/", "nightshift/remote/hub/")
 SQL = ("SELECT ", "INSERT INTO", "UPDATE ", "DELETE FROM", "PRAGMA ")
 
 
 @cache
 def modules() -> dict[str, ast.Module]:
-    """Each module of the product, by its path below the root."""
+    """Parse each module of the product, and return them by their paths below the root."""
     paths = sorted(path for package in PACKAGES.values() for path in package.rglob("*.py"))
     return {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
 

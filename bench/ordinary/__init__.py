@@ -1,17 +1,17 @@
 """Right answers as ordinary engineers write them, with their tests, which a judge must never refuse, and wrong ones.
 
 The texts are `*.txt` beside this file, one for each kind of code. A pair begins with `=== its name: path of the answer`
-(the path of the tests may follow after a comma) and the text of the tests. Then come parts, each below a line of its
+(the path of the tests may follow after a comma) and the text of the tests. Then follow parts, each below a line of its
 own:
 
     --- right           the answer
-    --- wrong           another one, which must be refused: a whole text, or lines that go (`-`) and come (`+`)
+    --- wrong           another answer, which must be refused: a whole text, or removed (`-`) and added (`+`) lines
     --- also PATH       a further file of the answer
     --- beside PATH     a further file that comes with the tests
     --- base PATH       a file of the commit that the task starts from
-    --- packages NAME…  what the answer may import
+    --- packages NAME…  packages that the answer may import
 
-All are ours.
+All of them are ours.
 """
 
 from __future__ import annotations
@@ -35,11 +35,13 @@ KNOWN_REFUSALS = {
     "JavaScript: tests that are still to be written": _SKIPPED,
     "coroutine tests, where each warning is an error": "pytest-asyncio's setting is unknown, which is such a warning",
 }
-"""Name of a pair to the reason why its right answer is refused today: each is a false alarm, still to be mended."""
+"""The reason why the right answer is refused today, by name of the pair: each is a false alarm that is still to be
+fixed.
+"""
 
 
 def pairs(folder: Path = FOLDER) -> tuple[Pair, ...]:
-    """All pairs, file by file.
+    """Return all pairs, file by file.
 
     Raises:
         ValueError: a text breaks the form above, or two pairs share a name.
@@ -100,7 +102,7 @@ def _usual_test_path(path: str) -> str:
 
 
 def _wrong(right: str, text: str) -> str:
-    """A wrong answer's whole text."""
+    """Return the complete text of a wrong answer."""
     lines = text.splitlines(keepends=True)
     if not all(line.startswith(("-", "+")) for line in lines):
         return text

@@ -1,12 +1,11 @@
-"""Puts faults into programs, one at a time: what people get wrong, by kind.
+"""Puts faults into programs, one at a time: common mistakes, by kind.
 
-Written apart from the engine's edits, which it is to test: a fault here is what a slip does to a program, not the
-inverse of an entry in a table there.
+The module is independent of the engine's edits, which it tests: a fault is the effect of a slip on a program, not the
+inverse of an entry in a table of the engine.
 
-An engine that knows no model can copy, turn and combine what is there; what somebody thought of once and what is gone
-without a trace it can only meet by chance. Such faults are counted apart (`lost`). A piece of a program is not lost if
-another piece differs from it in one word at most, or if it is one of the usual guards against what is empty, None or
-zero.
+An engine without a model can copy, change and combine existing code. It can restore unique code that was removed
+completely only by chance. Such faults are counted separately (`lost`). A piece of a program is not lost if another
+piece differs from it in one token at most, or if it is a common guard against empty, None or zero.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ from nightshift_engine.tree import Place, at, places, replace, splice
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """A program with a fault: its whole text, the kind, and the line of the original where it lies.
+    """A program with a fault: its whole text, the kind, and the line of the fault in the original.
 
-    `lost` tells that something is gone that stands nowhere else in the program (`is_lost`).
+    `lost` is true if the fault removed code that is nowhere else in the program (`is_lost`).
     """
 
     kind: str
@@ -39,7 +38,7 @@ class Fault:
 
 
 def faults(text: str) -> Iterator[Fault]:
-    """Every fault that is known for a program, in the order of the text; each text once."""
+    """Yield every fault that is known for a program, in the order of the text, each text once."""
     tree = ast.parse(text)
     seen = {ast.unparse(tree)}
     for kind, line, broken_tree in _trees(tree):
@@ -50,7 +49,7 @@ def faults(text: str) -> Iterator[Fault]:
 
 
 def by_kind(text: str) -> dict[str, list[Fault]]:
-    """The faults of a program, kind to faults."""
+    """Map kinds to the faults of a program."""
     faults_by_kind = defaultdict[str, list[Fault]](list)
     for fault in faults(text):
         faults_by_kind[fault.kind].append(fault)
@@ -58,7 +57,7 @@ def by_kind(text: str) -> dict[str, list[Fault]]:
 
 
 def several(text: str, number: int, chance: random.Random) -> Fault | None:
-    """A program with faults of different kinds in different places; None where chance finds no such thing."""
+    """Draw a program with several faults of different kinds; return None if there are too few kinds."""
     kinds, line, lost = list[str](), 0, False
     for _ in range(number):
         faults_by_kind = by_kind(text)
@@ -73,7 +72,7 @@ def several(text: str, number: int, chance: random.Random) -> Fault | None:
 
 
 def same(program: str, other: str) -> bool:
-    """Tell whether two programs are the same but for comments and layout."""
+    """Check whether two programs are equal apart from comments and layout."""
     try:
         return ast.dump(ast.parse(program)) == ast.dump(ast.parse(other))
     except SyntaxError:
@@ -104,7 +103,7 @@ def _within(tree: ast.Module, position: Place, holders: set[int]) -> bool:
 
 
 def _names(tree: ast.Module, position: Place) -> tuple[str, ...]:
-    """Variables of the innermost function around a place, in the order of the text."""
+    """Return the variables of the innermost function around a place, in the order of the text."""
     for end in range(len(position) - 1, -1, -1):
         holder = at(tree, position[:end])
         if isinstance(holder, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -145,7 +144,7 @@ _METHODS = (
 
 
 def _break_expression(node: ast.expr, names: Sequence[str]) -> Iterator[ExpressionFault]:
-    """Yield the faults that may take the place of an expression, by kind; `names` are the variables around it."""
+    """Yield the faulty expressions for an expression, with their kinds; `names` are the variables around it."""
     yield from _operators(node)
     yield from _comparisons(node)
     yield from _constants(node)
@@ -193,7 +192,7 @@ def _constants(node: ast.expr) -> Iterator[ExpressionFault]:
 
 
 def _bounds(node: ast.expr) -> Iterator[ExpressionFault]:
-    """One too many or too few in an index, a slice, a range."""
+    """Yield off-by-one faults of an index, a slice or a range."""
     match node:
         case ast.Subscript(slice=ast.Slice() as part):
             for end in ("lower", "upper"):
@@ -210,7 +209,7 @@ def _bounds(node: ast.expr) -> Iterator[ExpressionFault]:
 
 
 def _off_by_one(value: ast.expr) -> Iterator[ast.expr]:
-    """A value less one and one more; `n - 1` loses its one."""
+    """Yield a value plus one and minus one; `n - 1` and `n + 1` become `n`."""
     match value:
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=ast.Constant(value=1)):
             yield left
@@ -252,7 +251,7 @@ def _conditions(node: ast.expr) -> Iterator[ExpressionFault]:
 
 
 def _missing(node: ast.expr) -> Iterator[ExpressionFault]:
-    """A call, an await or a yield that is forgotten."""
+    """Yield faults in which a call, an await or a yield is forgotten."""
     match node:
         case ast.Call(func=ast.Name(), args=[argument], keywords=[]) if not isinstance(argument, ast.Starred):
             yield "call missing", argument
@@ -268,7 +267,7 @@ def _missing(node: ast.expr) -> Iterator[ExpressionFault]:
 
 
 def _misspelt(node: ast.expr) -> Iterator[ExpressionFault]:
-    """Another method of the same object, and misspelt words."""
+    """Yield another method of the same object, and misspelt names."""
     match node:
         case ast.Attribute(attr=name):
             for group in _METHODS:
@@ -283,7 +282,7 @@ def _misspelt(node: ast.expr) -> Iterator[ExpressionFault]:
 
 
 def _slips(word: str) -> Iterator[str]:
-    """A letter left out, two letters turned round."""
+    """Yield a word without one letter, and with two letters swapped."""
     if len(word) > 3:
         yield word[:2] + word[3:]
         yield word[0] + word[2] + word[1] + word[3:]
@@ -308,7 +307,7 @@ def _without(node: ast.BoolOp, value: ast.expr) -> ast.expr:
     return left[0] if len(left) == 1 else _with(node, values=left)
 
 
-# Faults of statements: one deleted, moved, swapped, turned round; a guard, a return or an import that is missing.
+# Faults of statements: a statement deleted, moved, swapped or negated; a missing guard, return or import.
 
 
 StatementFault = tuple[str, int, list[ast.stmt]]
@@ -319,7 +318,7 @@ _BLOCKS = (ast.For, ast.While, ast.If, ast.With, ast.AsyncFor)
 
 
 def _break_statement(tree: ast.Module, position: Place) -> Iterator[StatementFault]:
-    """Yield the faults that may begin at a statement: the kind, how many statements are replaced, and by which."""
+    """Yield the faults that may begin at a statement: (kind, number of replaced statements, new statements)."""
     node, inside = at(tree, position), len(position) > 1
     assert isinstance(node, ast.stmt)
     following = _following(tree, position)
@@ -361,7 +360,7 @@ def _returns(node: ast.stmt, *, inside: bool) -> Iterator[StatementFault]:
 
 
 def _initial_values(node: ast.stmt) -> Iterator[StatementFault]:
-    """A variable that begins with a wrong value."""
+    """Yield wrong initial values of variables."""
     match node:
         case ast.Assign(value=ast.Constant(value=value)):
             others: tuple[bool | int | str | None, ...] = (
@@ -397,7 +396,7 @@ def _branches(node: ast.stmt) -> Iterator[StatementFault]:
 
 
 def _reorder(node: ast.stmt, following: ast.stmt | None) -> Iterator[StatementFault]:
-    """Two statements in the wrong order, one that slipped into or out of the block before it."""
+    """Yield two statements in the wrong order, or a statement moved into or out of the block before it."""
     if isinstance(node, _SIMPLE) and isinstance(following, _SIMPLE):
         yield "statements swapped", 2, [following, node]
     if isinstance(node, _BLOCKS) and len(node.body) > 1 and isinstance(node.body[-1], _SIMPLE):
@@ -410,11 +409,11 @@ def _reorder(node: ast.stmt, following: ast.stmt | None) -> Iterator[StatementFa
         yield "statement moved", 2, [more]
 
 
-# Whether a fault takes something out of a program that stands nowhere else in it.
+# Detection of faults that remove code that is nowhere else in the program.
 
 
 TAKING = frozenset({"statement deleted", "guard deleted", "clause missing", "condition missing", "return lost"})
-"""The kinds of faults that take something away; all others leave what is needed in its place, changed."""
+"""Kinds of faults that remove code; all others leave the needed code in place, but changed."""
 _USUAL = re.compile(
     r"(not )?[\w.]+|[\w.]+ is (not )?None|(len\([\w.]+\)|[\w.]+) (==|!=|<=|<|>|>=) [01]|"
     r"return( (-1|''|\[\]|\{\}|[\w.]+))?|continue|break"
@@ -422,7 +421,7 @@ _USUAL = re.compile(
 
 
 def is_lost(kind: str, before: ast.Module, after: ast.Module) -> bool:
-    """Tell whether a fault of this kind took away what stands nowhere else."""
+    """Check whether a fault of this kind removed code that is nowhere else."""
     if kind not in TAKING:
         return False
     left = set(_pieces(after))
@@ -431,7 +430,7 @@ def is_lost(kind: str, before: ast.Module, after: ast.Module) -> bool:
 
 
 def _pieces(tree: ast.Module) -> Iterator[str]:
-    """Simple statements, conditions and parts of conditions, as text."""
+    """Yield simple statements, conditions and parts of conditions, as text."""
     for node in ast.walk(tree):
         if isinstance(node, ast.stmt) and not hasattr(node, "body"):
             yield ast.unparse(node)

@@ -1,7 +1,7 @@
-"""Reads the small programs under `engine/bench/programs/` and parts the tests of each into given and hidden ones.
+"""Reads the small programs in `engine/bench/programs/` and splits the tests of each into given and hidden ones.
 
 A file of the corpus holds several programs: a line `=== name`, the text of `name.py`, a line `--- tests`, the text of
-`test_name.py`. All are ours.
+`test_name.py`. All programs are our own.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from pathlib import Path
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 FEWEST = 3
-"""A list of parameters that is shorter is not parted."""
+"""Minimum length of a parameter list that is split."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """A right program with its tests."""
+    """A correct program with its tests."""
 
     name: str
     text: str
@@ -37,7 +37,7 @@ class Program:
 
 
 def programs(folder: Path = PROGRAMS) -> tuple[Program, ...]:
-    """All programs, in the order of their names."""
+    """Read all programs, sorted by name."""
     all_programs = (program for path in folder.glob("*.txt") for program in _programs(path.read_text(encoding="utf-8")))
     return tuple(sorted(all_programs, key=lambda program: program.name))
 
@@ -50,9 +50,9 @@ def _programs(text: str) -> Iterator[Program]:
 
 
 def part_tests(tests: str, seed: str, share: float) -> tuple[str, str]:
-    """The tests to give and those to hide: `share` of the functions, and of the rows of parametrised ones, are given.
+    """Split tests into given and hidden ones; `share` of the functions and of their parametrised rows is given.
 
-    Where nothing would be hidden or nothing given, one test is.
+    At least one test is given and at least one is hidden.
     """
     tree = ast.parse(tests)
     chance = random.Random(seed)
@@ -65,7 +65,7 @@ def part_tests(tests: str, seed: str, share: float) -> tuple[str, str]:
 
 
 def _rows(function: ast.FunctionDef) -> Sequence[ast.expr]:
-    """The rows of a single `parametrize` with a list of literals."""
+    """Return the rows of a single `parametrize` with a list of at least `FEWEST` items; else an empty list."""
     if len(function.decorator_list) == 1 and isinstance(call := function.decorator_list[0], ast.Call):
         listed = call.args[1] if ast.unparse(call.func).endswith("parametrize") and len(call.args) > 1 else None
         if isinstance(listed, ast.List) and len(listed.elts) >= FEWEST:
@@ -74,7 +74,7 @@ def _rows(function: ast.FunctionDef) -> Sequence[ast.expr]:
 
 
 def _only(tests: str, units: set[tuple[str, int | None]]) -> str:
-    """The tests with these units alone."""
+    """Return the tests reduced to these units."""
     tree = ast.parse(tests)
     body = list[ast.stmt]()
     for node in tree.body:

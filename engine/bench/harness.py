@@ -1,7 +1,7 @@
-"""The harness of the repair benches: the engine on the real sandbox, and the suite runner that judges what it finds.
+"""The harness of the repair benches: the engine on the real sandbox, and the suite runner that judges its findings.
 
-A change is judged as a task's is in the daemon: by the given tests, must-fail copies, and the cases held out of them.
-Where the judge refuses, the engine is asked again with that change excluded, as long as there is time.
+A change is judged like that of a task in the daemon: by the given tests, must-fail copies, and held-out cases. If the
+judge refuses the change, the engine is asked again with that change excluded, as long as there is time.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from nightshift_engine.problem import Finding, Problem, Progress, settle
 from nightshift_engine.synthesis import SandboxSynthesiser
 
 SUITE_S = 20.0
-"""How long one run of a suite may take where its task says nothing."""
+"""Seconds that one run of a suite may take if its task sets no limit."""
 JUDGED_S = 2.0
-"""Time that is kept for the judge."""
+"""Seconds that are reserved for the judge."""
 
 Say = Callable[[str], None]
 
@@ -47,13 +47,13 @@ class Outcome:
     """The outcome of one task.
 
     Attributes:
-        change: what the judge accepted; None without.
-        refused: why the judge refused findings before, in order.
-        hidden_why: why the accepted change is wrong by the hidden tests; empty where it is right or there are none.
+        change: the change that the judge accepted; None if there is none.
+        refused: the judge's reasons for refusing earlier findings, in order.
+        hidden_why: why the accepted change fails the hidden tests; empty if it passes or there are none.
         why_not: why there is no change.
         kind: the kind of edit.
-        tried: candidates, of all rounds.
-        search_s: seconds that the engine searched; `took_s` has the judge's as well.
+        tried: number of candidates in all rounds.
+        search_s: seconds that the engine searched; `took_s` includes the judge's time.
     """
 
     name: str
@@ -70,12 +70,12 @@ class Outcome:
 
     @property
     def fixed(self) -> bool:
-        """Whether the judge accepted a change in time."""
+        """True if the judge accepted a change in time."""
         return self.change is not None
 
     @property
     def wrong(self) -> bool:
-        """Whether it was accepted and fails hidden tests."""
+        """True if a change was accepted and fails hidden tests."""
         return self.fixed and bool(self.hidden_why)
 
 
@@ -89,7 +89,7 @@ class Harness:
     cores: int
 
     async def repair(self, row: Row, within_s: float, say: Say = lambda _text: None) -> Outcome:
-        """Look for a fix of one task, and judge it; never longer than `within_s` seconds, the hidden tests apart."""
+        """Look for a fix of one task and judge it, within `within_s` seconds plus the time of the hidden tests."""
         done, started = Outcome(name=row.name, has_hidden=bool(row.hidden)), time.perf_counter()
         change: Change | None = None
         try:
@@ -106,7 +106,7 @@ class Harness:
         return done
 
     async def judge(self, row: Row, change: Change, held: HeldOut | None = None) -> Verdict:
-        """The full verdict on a change, on top of the task's files."""
+        """Return the full verdict on a change on top of the task's files."""
         spec = row.spec
         job = SuiteJob(
             base=_base(spec),
@@ -122,12 +122,12 @@ class Harness:
         return await self.suite.judge(job)
 
     async def show_given(self, row: Row) -> Row:
-        """The task as the engine sees it: without what the daemon holds out of its tests."""
+        """Return the task as the engine sees it, without the held-out cases of its tests."""
         held = await asyncio.to_thread(hold, row.spec, (), SHARE)
         return replace(row, spec=replace(row.spec, tests={**row.spec.tests, **held.shown}))
 
     async def _find_accepted(self, row: Row, done: Outcome, end: float, say: Say) -> Change | None:
-        """The first finding that the judge accepts."""
+        """Return the first finding's change that the judge accepts; None if there is none in time."""
         engine = Engine(self.evaluator, self.synthesiser)
         held = await asyncio.to_thread(hold, row.spec, (), SHARE)
         job = self._job(row, held)
@@ -154,7 +154,7 @@ class Harness:
         return None
 
     async def _find_hidden_refusal(self, row: Row, change: Change) -> str:
-        """Say why hidden tests refuse a change; empty where they all pass, or where there are none."""
+        """Return why the hidden tests refuse a change; empty if they all pass or there are none."""
         if not row.hidden:
             return ""
         verdict = await self.judge(replace(row, spec=replace(row.spec, tests={**row.spec.tests, **row.hidden})), change)
@@ -164,7 +164,7 @@ class Harness:
         return f"{fails[0].id}: {fails[0].message.partition(chr(10))[0]}" if fails else verdict.reason
 
     def _job(self, row: Row, held: HeldOut) -> EvaluationJob:
-        """Make the job of the engine: the task without what is held out of its tests."""
+        """Make the engine's job: the task without the held-out cases of its tests."""
         spec = row.spec
         return EvaluationJob(
             base=_base(spec),
@@ -177,7 +177,7 @@ class Harness:
         )
 
     def _limits(self, row: Row) -> dict[str, Any]:
-        """Return the limits of a run of the suite besides its time: those of the task, and else the usual ones here."""
+        """Return the limits of a suite run except its time: the task's, or else the defaults of the harness."""
         limits = row.spec.limits
         sizes = {
             name: value for name in ("memory_mb", "pids", "work_mb") if (value := getattr(limits, name)) is not None
@@ -186,7 +186,7 @@ class Harness:
 
 
 def _base(spec: TaskSpec) -> FileTree:
-    """The repository: empty where the task brings tests; a command runs those that the repository has."""
+    """Return the repository: empty if the task brings tests; with a test command it holds the task's files."""
     return FileTree(spec.files if spec.test_command else {})
 
 
@@ -202,7 +202,7 @@ def _line(progress: Progress) -> str:
 
 @contextmanager
 def _on(cores: int) -> Iterator[None]:
-    """Keep the process, and what it starts, on the first `cores` cores that it may use."""
+    """Restrict the process and its children to the first `cores` cores that it may use."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, set(sorted(before)[:cores]))
     try:
@@ -213,7 +213,7 @@ def _on(cores: int) -> Iterator[None]:
 
 @asynccontextmanager
 async def harness_on(cores: int, sandbox: str = "auto") -> AsyncIterator[Harness]:
-    """A harness whose sandboxes run on so many cores."""
+    """Open a harness whose sandboxes run on this number of cores."""
     with _on(cores):
         async with open_it(sandbox, cores, [PROGRAM]) as (resources, runtime, folder):
             staging, mask = folder / "staging", Masker()
@@ -228,7 +228,7 @@ async def harness_on(cores: int, sandbox: str = "auto") -> AsyncIterator[Harness
 
 
 def middle(values: Sequence[float]) -> str:
-    """Median and 95 % of some seconds, in words."""
+    """Describe the median and the 95th percentile of durations in seconds."""
     if not values:
         return "no time"
     ordered = sorted(values)

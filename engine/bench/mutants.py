@@ -1,12 +1,12 @@
-"""How often the built-in engine fixes a fault that chance put into a small program of ours, by kind of fault.
+"""Measures how often the built-in engine fixes a random fault in one of our small programs, by kind of fault.
 
     .venv/bin/python engine/bench/mutants.py [--count 60] [--seed 1] [--within 30] [--faults 1] [--kind WORD]
 
-The programs lie in `programs/`, the faults come from `breakage.py`, which knows nothing of the engine's edits. Each
-program's tests are parted by the seed: most are given to the engine, the rest are hidden and show whether a fix is
-right or only fits what was given. A fault counts when those given tests notice it that the daemon shows. The goal is
-90 % of single faults, each within 30 s; the exit status is 1 when it is missed. Faults that take away what stands
-nowhere else in the program (a deleted statement that is like no other) are counted apart.
+The programs are in `programs/`; the faults come from `breakage.py`, which is independent of the engine's edits. The
+seed splits each program's tests: most are given to the engine, the rest are hidden and show whether a fix is right or
+only fits the given tests. A fault counts if those given tests that the daemon shows detect it. The goal is 90 % of
+single faults, each within 30 s; the exit status is 1 if it is missed. Faults that remove code that is nowhere else in
+the program (such as a deleted statement that resembles no other) are counted separately.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from nightshift.core.tasks.task import TaskSpec
 
 GOAL = 0.9
 GIVEN = 0.7
-"""The share of the tests that the engine sees."""
+"""Share of the tests that the engine sees."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tried:
-    """One fault and what became of it; `restored` tells that the fixed program is the original again."""
+    """One fault and its outcome; `restored` is true if the fixed program equals the original."""
 
     fault: Fault
     done: Outcome
@@ -49,7 +49,7 @@ class Tried:
 
 
 def row_of(program: Program, fault: Fault, seed: int) -> Row:
-    """The task that a fault makes of a program."""
+    """Make the task for a program with a fault."""
     given, hidden = part_tests(program.tests, f"{seed} {program.name}", GIVEN)
     spec = TaskSpec(
         description=f"{program.name} is broken; make its tests pass",
@@ -61,7 +61,7 @@ def row_of(program: Program, fault: Fault, seed: int) -> Row:
 
 
 def draw_fault(choices: Sequence[Program], faults: int, chance: random.Random) -> tuple[Program, Fault] | None:
-    """A program with a fault, each program and each kind of fault as likely as any other."""
+    """Draw a program with a fault, with equal chances for programs and for kinds of faults."""
     program = chance.choice(choices)
     if faults > 1:
         fault = several(program.text, faults, chance)
@@ -72,7 +72,7 @@ def draw_fault(choices: Sequence[Program], faults: int, chance: random.Random) -
 
 @dataclass(slots=True)
 class Draws:
-    """Faults that chance draws; `unseen` counts those that only checks notice that the daemon holds out."""
+    """Randomly drawn faults; `unseen` counts those that only held-out checks detect."""
 
     count: int
     faults: int
@@ -81,7 +81,7 @@ class Draws:
     unseen: int = 0
 
     async def find_noticed(self, here: Harness) -> AsyncIterator[tuple[Program, Fault, Row]]:
-        """As many faults as are wanted that the tests notice which the engine is shown."""
+        """Yield the wanted number of faults that the tests shown to the engine detect."""
         chance, choices, seen = random.Random(f"{self.seed} {self.faults}"), programs(), set[str]()
         while len(seen) < self.count:
             draw = draw_fault(choices, self.faults, chance)
@@ -98,7 +98,7 @@ class Draws:
 
 
 async def run(draws: Draws, a: argparse.Namespace, out: TextIO | None) -> list[Tried]:
-    """Try each fault in turn, and print the outcome at once."""
+    """Try each fault in turn, and print its outcome immediately."""
     trials = list[Tried]()
     async with harness_on(a.cores, a.sandbox) as here:
         async for program, fault, row in draws.find_noticed(here):
@@ -112,7 +112,7 @@ async def run(draws: Draws, a: argparse.Namespace, out: TextIO | None) -> list[T
 
 
 def _make_row(program: Program, row: Row, tried: Tried) -> dict[str, object]:
-    """Return a row that a look at a failure needs, and that `engine/bench/tasks.py` takes as a task."""
+    """Return a row that helps to examine a failure, and that `engine/bench/tasks.py` accepts as a task."""
     done = tried.done
     return {
         "id": done.name,
@@ -130,7 +130,7 @@ def _make_row(program: Program, row: Row, tried: Tried) -> dict[str, object]:
 
 
 def report(trials: Sequence[Tried], faults: int) -> bool:
-    """Print the figures by kind; true when the goal is met."""
+    """Print the figures by kind; return True if the goal is met."""
     kinds = defaultdict[str, list[Tried]](list)
     for trial in trials:
         kinds["(lost)" if trial.fault.lost else trial.fault.kind if faults == 1 else f"{faults} faults"].append(trial)
@@ -163,7 +163,7 @@ def _line(kind: str, trials: Sequence[Tried]) -> str:
 
 
 def main() -> None:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=60, help="how many faults")
     parser.add_argument("--seed", type=int, default=1)

@@ -1,4 +1,4 @@
-"""Small functions without a body, with tests as people write them and further checks that no search is shown."""
+"""Small functions without a body, with typical tests, and further checks that the search does not see."""
 
 from __future__ import annotations
 

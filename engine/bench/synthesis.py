@@ -1,8 +1,8 @@
-"""How many small functions the search finds from a stub and its tests, and how many of these hold further checks.
+"""Measures how many small functions the search finds from a stub and its tests, and how many pass the hidden checks.
 
     .venv/bin/python engine/bench/synthesis.py [--budget 20] [--only NAME] [--show]
 
-The stubs are in `engine/bench/stubs.py`. Each goes through the sandbox as a task's would.
+The stubs are in `engine/bench/stubs.py`. Each runs through the sandbox like that of a task.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from nightshift_engine.synthesis import SandboxSynthesiser
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """How one stub went: what was found, whether the first text holds the hidden checks, and the seconds it took."""
+    """The result for one stub, whether its first text passes tests and hidden checks, and the seconds that it took."""
 
     task: Task
     result: SynthesisResult
@@ -46,7 +46,7 @@ class Row:
 
 
 def job_of(task: Task, budget_s: float) -> SynthesisJob:
-    """The job of a stub."""
+    """Make the job for a stub."""
     test = (
         f"import pytest\n\nfrom solution import {task.name}\n\n\ndef test_it():\n{textwrap.indent(task.tests, '    ')}"
     )
@@ -62,7 +62,7 @@ def job_of(task: Task, budget_s: float) -> SynthesisJob:
 
 @asynccontextmanager
 async def open_sandbox() -> AsyncIterator[tuple[Sandbox, SandboxSynthesiser]]:
-    """The strongest sandbox, and the runner in it."""
+    """Open the strongest sandbox and its synthesiser."""
     prepare(ROOT / ".runner", [PROGRAM])
     runtime = open_runtime(ROOT / ".runner", programs=[PROGRAM])
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
@@ -75,7 +75,7 @@ async def open_sandbox() -> AsyncIterator[tuple[Sandbox, SandboxSynthesiser]]:
 
 
 async def row_of(task: Task, budget_s: float, sandbox: Sandbox, runner: SandboxSynthesiser) -> Row:
-    """One stub."""
+    """Run one stub."""
     begun = time.perf_counter()
     result = await runner.synthesise(job_of(task, budget_s))
     seconds = time.perf_counter() - begun
@@ -86,7 +86,7 @@ async def row_of(task: Task, budget_s: float, sandbox: Sandbox, runner: SandboxS
 
 
 def line(row: Row) -> str:
-    """A row in words."""
+    """Describe a row in one line."""
     state = "right" if row.holds else "wrong" if row.result.texts else "-"
     return (
         f"{row.task.name:18}{state:7}{row.seconds:6.1f} s {row.result.examples:3} examples {row.result.tried:10,} tried"
@@ -94,7 +94,7 @@ def line(row: Row) -> str:
 
 
 async def main() -> None:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description="Measures the search for small functions.")
     parser.add_argument("--budget", type=float, default=20.0, help="seconds for each")
     parser.add_argument("--only", default="", help="stubs whose name contains this")

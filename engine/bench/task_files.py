@@ -1,4 +1,4 @@
-"""Reads tasks for the repair benches: one JSON object a line, in the format of the task API, hidden tests beside it."""
+"""Reads tasks for the repair benches: one JSON object per line, in the format of the task API, plus hidden tests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DESCRIPTION = "Fix the program so that its tests pass"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One task: `hidden` are tests, path to text, that its fix is held against afterwards."""
+    """One task; `hidden` holds tests, path to text, that its fix is checked against afterwards."""
 
     name: str
     spec: TaskSpec
@@ -33,7 +33,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BadRow:
-    """A line that is no task: the field that is wrong, or `line`, and what is wrong with it."""
+    """A line that is not a task: the wrong field, or `line`, and the reason."""
 
     line: int
     field: str
@@ -44,10 +44,10 @@ class BadRow:
 
 
 def read(path: Path) -> tuple[list[Row], list[BadRow]]:
-    """The tasks of a file, which may be gzipped, and the lines that are none.
+    """Read the tasks of a file, which may be gzipped, and the lines that are not tasks.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     rows, bad = list[Row](), list[BadRow]()
@@ -63,10 +63,10 @@ def read(path: Path) -> tuple[list[Row], list[BadRow]]:
 
 
 def choose_rows(rows: Collection[Row], only: Collection[str], limit: int | None) -> list[Row]:
-    """Those with the wanted names, if any are wanted, and no more than the limit.
+    """Return the tasks with the names in `only`, or all tasks if it is empty, up to the limit.
 
     Raises:
-        InvalidTask: a wanted name is not there.
+        InvalidTask: a name in `only` does not exist.
     """
     if missing := sorted(set(only) - {row.name for row in rows}):
         raise InvalidTask({"only": f"no such task: {', '.join(missing)}"})

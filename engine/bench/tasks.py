@@ -1,14 +1,14 @@
-"""Measure the built-in engine on any set of tasks: fixed, wrongly accepted, time and candidates for each.
+"""Measures the built-in engine on any set of tasks: fixed, wrongly accepted, time and candidates for each.
 
     .venv/bin/python engine/bench/tasks.py --tasks FILE [--limit N] [--within 60] [--cores 2] [--only ID,…] [--out FILE]
 
-FILE has one task a line as JSON, in the format of the task API: `description`, `files`, `tests` or `test_command`, and,
-if wanted, `id` or `key`, `language`, `limits`; `start_files` and `test_files` are other names of files and tests.
-`hidden_tests` (also `hidden`, `hidden_test_files`), path to text, are shown to nobody: what passes the given tests and
-fails these was wrongly accepted. Lines that are no tasks are reported and skipped.
+FILE has one task per line as JSON, in the format of the task API: `description`, `files`, `tests` or `test_command`,
+and optionally `id` or `key`, `language`, `limits`; `start_files` and `test_files` are aliases of `files` and `tests`.
+`hidden_tests` (also `hidden`, `hidden_test_files`), path to text, are not shown to the engine: a change that passes the
+given tests and fails these was wrongly accepted. Lines that are not tasks are reported and skipped.
 
-A task is fixed when the suite runner's whole verdict passes within the time: given tests, copies that must fail, and
-the cases that the daemon holds out. The engine runs in the sandbox that the daemon would use, on so many cores.
+A task is fixed if the suite runner's whole verdict passes within the time: given tests, must-fail copies, and the cases
+that the daemon holds out. The engine runs in the sandbox that the daemon would use, on `--cores` cores.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from nightshift.core.errors import InvalidTask
 
 
 def describe(done: Outcome) -> str:
-    """One task in a line."""
+    """Describe one task in one line."""
     if not done.fixed:
         word = "not fixed"
     elif done.wrong:
@@ -47,7 +47,7 @@ def describe(done: Outcome) -> str:
 
 
 def total(outcomes: Sequence[Outcome]) -> str:
-    """All tasks in a line."""
+    """Summarise all tasks in one line."""
     fixed = [outcome for outcome in outcomes if outcome.fixed]
     wrong = sum(outcome.wrong for outcome in fixed)
     checkable = sum(outcome.has_hidden for outcome in fixed)
@@ -61,7 +61,7 @@ def total(outcomes: Sequence[Outcome]) -> str:
 
 
 async def run(rows: Sequence[Row], a: argparse.Namespace, out: TextIO | None) -> list[Outcome]:
-    """Try each task in turn, and print the outcome at once."""
+    """Try each task in turn, and print its outcome immediately."""
     outcomes = list[Outcome]()
     async with harness_on(a.cores, a.sandbox) as here:
         for row in rows:
@@ -75,7 +75,7 @@ async def run(rows: Sequence[Row], a: argparse.Namespace, out: TextIO | None) ->
 
 
 def main() -> None:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", type=Path, required=True, help="tasks, one JSON object a line")
     parser.add_argument("--limit", type=int, help="only the first N tasks")

@@ -1,8 +1,8 @@
 """The built-in engine: program repair and synthesis that need no model.
 
 It localises the fault by the lines that failing tests run (`fault_localisation`), makes typed edits of the syntax tree
-there (`edits`), tries them in the sandbox (`search`), and chooses among those that pass (`choose`). Nothing in it knows
-any task, program or benchmark.
+there (`edits`), tries them in the sandbox (`search`), and chooses among those that pass (`choose`). It contains no
+knowledge of particular tasks, programs or benchmarks.
 """
 
 from __future__ import annotations

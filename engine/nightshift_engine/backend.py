@@ -1,8 +1,8 @@
-"""The built-in engine as a backend of the chain: it answers where it has found a change, and else says why not.
+"""The built-in engine as a backend of the chain. It answers if it has found a change, and otherwise says why not.
 
-One search serves all phases. PLANNING searches and says what was found, CODING gives the files, REFLECTING says what a
-suite has refused. The result is cached by the state of the work, so that the next phase does not search again. A search
-that ran out of time is repeated only when there is more time than before.
+One search serves all phases. PLANNING searches and says what was found, CODING returns the files, and REFLECTING says
+what a suite has refused. The result is cached by the state of the work, so that the next phase does not search again. A
+search that ran out of time is repeated only if there is more time than before.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from nightshift_engine.synthesis import SandboxSynthesiser
 log = logging.getLogger(__name__)
 
 Solver = Callable[[Problem, OnProgress], Awaitable[Finding]]
-"""Looks for a change; raises `SandboxError` where nothing can be run."""
+"""A coroutine function that looks for a change. It raises `SandboxError` if nothing can be run."""
 
 REMEMBERED = 64
 ENDED_EARLY = 0.9
-"""A search that took less than this share of its time looked at all there was: more time would not help it."""
+"""Share of its time below which a search counts as complete: it tried everything, so more time would not help."""
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -52,26 +52,26 @@ _State = tuple[int | None, int, str, str, frozenset[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _CachedSearch:
-    """The finding of a search, the change from which it began, and its time."""
+    """The finding of a search, the change from which the search began, and its time budget."""
 
     finding: Finding
     start: Change
     budget_s: float
 
     def answers(self, budget_s: float) -> bool:
-        """Whether a search with so much time would find the same."""
+        """Check whether a search with this time budget would find the same."""
         ended = self.finding.seconds < ENDED_EARLY * self.budget_s
         return self.finding.change is not None or ended or budget_s <= self.budget_s
 
 
 class RepairBackend(BaseModelHandler):
-    """Program repair and synthesis; needs a sandbox and no model. Used from one event loop.
+    """Program repair and synthesis; needs a sandbox and no model. Use it from one event loop.
 
     Args:
         solve: the engine.
-        budget_s: how long a search may take where the request says nothing else.
-        grace_s: how much longer than it was given it may take, to end what runs.
-        missing: why nothing can be run yet, in words for the owner; empty when all is well.
+        budget_s: seconds that a search may take if the request sets no limit.
+        grace_s: seconds beyond its budget that a search gets to end what is running.
+        missing: returns why nothing can be run yet, in words for the owner; empty if all is well.
     """
 
     name = BUILT_IN
@@ -88,29 +88,29 @@ class RepairBackend(BaseModelHandler):
 
     @classmethod
     def from_settings(cls, settings: BackendSettings, model: str | None) -> Self | None:  # noqa: ARG003 - it has no model
-        """Make the engine where the settings have a way into a sandbox; a model's name means nothing to it."""
+        """Make the engine if the settings give access to a sandbox; the name of a model is ignored."""
         return cls.over(settings.runs, budget_s=settings.repair_s) if settings.runs else None
 
     @classmethod
     def over(cls, runs: Callable[[], SuiteRuns | str], *, budget_s: float = 60.0) -> Self:
-        """One that searches in a sandbox; `runs` gives it, or says why there is none yet."""
+        """Make an engine that searches in a sandbox; `runs` returns the sandbox's runs, or why there are none yet."""
         return cls(_solver(runs), budget_s=budget_s, missing=lambda: why if isinstance(why := runs(), str) else "")
 
     @property
     def free(self) -> bool:
-        """It runs here."""
+        """True: the engine runs locally."""
         return True
 
     def is_available(self) -> bool:
-        """Whether there is a sandbox."""
+        """Check whether there is a sandbox."""
         self.detail = self._missing()
         return not self.detail
 
     async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
-        """Search, or take what was found for the same state of the work, and answer in the form of the phase.
+        """Search, or reuse the finding for the same state of the work, and answer in the form of the phase.
 
         Raises:
-            BackendUnfit: it cannot help here, or has found nothing.
+            BackendUnfit: the engine cannot help with this request, or has found nothing.
             ModelUnavailable: nothing can be run at present.
         """
         if why := why_unfit(request):
@@ -138,7 +138,7 @@ class RepairBackend(BaseModelHandler):
         return coding_text(search.finding, list_changed_files(material, target))
 
     async def _recall_or_search(self, request: ModelRequest, material: Material, reporter: Reporter) -> _CachedSearch:
-        """The cached search for this state of the work, unless a new one has more time and could find more."""
+        """Return the cached search for this state of the work, unless a new one has more time and could find more."""
         work = material.state
         excluded = frozenset(work.seen)
         state = (request.task_id, work.attempt, material.tree.commit, digest(work.change), excluded)
@@ -162,10 +162,10 @@ class RepairBackend(BaseModelHandler):
         return search
 
     def _beginning(self, task_id: int | None, material: Material) -> tuple[Change, Change]:
-        """From where findings count, and the change that the engine is shown.
+        """Return the change that findings build on, and the change that the engine is shown.
 
-        Shown its own refused change, the engine goes on with the search that found it: what it finds then counts from
-        where that search began.
+        If the engine is shown its own refused change, it continues the search that found this change. Its new finding
+        then builds on the start of that search.
         """
         change = settle(material.tree, material.state.change)
         start = self._starts.get((task_id, digest(change)))
@@ -183,13 +183,13 @@ class RepairBackend(BaseModelHandler):
         except SandboxError as error:
             raise ModelUnavailable(f"nothing could be run: {error}") from error
         except Exception as error:
-            # A fault of the engine must not end a task that a model can do; it is logged, and the chain goes on.
+            # A fault of the engine must not end a task that a model can do: it is logged, and the chain continues.
             log.exception("the built-in engine failed")
             raise ModelRefused(f"a fault of its own: {type(error).__name__}: {error}") from error
 
 
 def _solver(runs: Callable[[], SuiteRuns | str]) -> Solver:
-    """The engine, made when it is first asked: its generators are many modules."""
+    """Return a solver that creates the engine on its first call, because the engine imports many modules."""
     solvers: list[Solver] = []
 
     async def solve(problem: Problem, on_progress: OnProgress) -> Finding:
@@ -206,21 +206,21 @@ def _solver(runs: Callable[[], SuiteRuns | str]) -> Solver:
 
 
 def _remember(cache: OrderedDict[_K, _V], key: _K, value: _V) -> None:
-    """Put an entry into the cache; the oldest one is dropped where it is full."""
+    """Put an entry into the cache and drop the oldest entries if the cache is full."""
     cache[key] = value
     cache.move_to_end(key)
     while len(cache) > REMEMBERED:
         cache.popitem(last=False)
 
 
-# Which requests the engine can do anything about, and the problem that such a request sets.
+# Requests that the engine can work on, and the problem that such a request sets.
 
 
 ANSWERED = frozenset({Phase.PLANNING, Phase.CODING, Phase.REFLECTING})
 
 
 def why_unfit(request: ModelRequest) -> str:
-    """Why the engine cannot help here, in a sentence that may follow a colon; empty where it may try."""
+    """Return why the engine cannot help, as a sentence that may follow a colon; empty if it may try."""
     if request.material is None:
         return "it works on the code of a task, and this request brings none"
     spec = request.material.context.task.spec
@@ -240,7 +240,7 @@ def why_unfit(request: ModelRequest) -> str:
 
 
 def job_of(material: Material, start: Change) -> EvaluationJob:
-    """Make the job for candidates: the task's tree with a change on top, by the tests that a model may see."""
+    """Make the job for candidates: the task's tree with a change on top, and the tests that a model may see."""
     case, work = material.context, material.state
     spec, limits = case.task.spec, case.run_limits
     return EvaluationJob(
@@ -260,16 +260,16 @@ def job_of(material: Material, start: Change) -> EvaluationJob:
 
 
 def whole_tests(material: Material) -> Files:
-    """The tests with what is held out of them; empty where nothing is."""
+    """Return the whole tests, held-out cases included; empty if nothing is held out."""
     case = material.context
     return case.task.spec.tests if case.held.shown else {}
 
 
 def first_change(material: Material) -> Change:
-    """The change to begin with where nothing is remembered.
+    """Return the change to begin with if no earlier search is known.
 
-    What the engine itself wrote in an earlier life of the daemon passed all tests that it may see, so there is nothing
-    to learn from it: it begins with what the owner gave.
+    If only the engine wrote the current change, in an earlier life of the daemon, that change passed all shown tests
+    and teaches nothing. The search then begins with the owner's files.
     """
     work, tree = material.state, material.tree
     ours = bool(work.models) and set(work.models) == {BUILT_IN}
@@ -283,7 +283,7 @@ def _has_code(material: Material) -> bool:
     return any(path.endswith(".py") and not is_test_path(path) for path in paths)
 
 
-# How far a search is.
+# Progress of a search.
 
 
 REPORT_EVERY_S = 2.0
@@ -293,7 +293,7 @@ class Reporter:
     """Reports the progress of one search as events.
 
     Args:
-        request: names the place of its events; `material.emit` takes them.
+        request: gives the context of the events, which go to `material.emit`.
         on_text: called with an empty text at each progress, as a heartbeat.
     """
 
@@ -302,9 +302,9 @@ class Reporter:
         self._reported_at_s = -math.inf if request.within_s is None else time.monotonic()
 
     def progress(self, progress: Progress) -> None:
-        """Report it, unless something was reported a moment ago.
+        """Report the progress, unless something was reported less than `REPORT_EVERY_S` ago.
 
-        Where a model comes next, a search that is over in a moment reports nothing.
+        If a model comes next, the first report also waits that long, so that a short search reports nothing.
         """
         if self._on_text:
             self._on_text("")
@@ -317,7 +317,7 @@ class Reporter:
         self._report(f"repair: {progress.text or tried}", data)
 
     def report_finding(self, finding: Finding) -> None:
-        """Report what was found, if anything, and the doubt about it."""
+        """Report the change that was found, if any, and the warning about it."""
         if finding.change is None:
             return
         data = {"tried": finding.tried, "estimated": finding.estimated, "kind": finding.kind}
@@ -332,7 +332,7 @@ class Reporter:
             about.emit(Kind.REPAIR_PROGRESS, text[:500], level=level, **data)
 
 
-# The text of its replies.
+# Text of the engine's replies.
 
 
 _NUMBER = re.compile(r"^\s*\d+\.\s*")
@@ -340,17 +340,17 @@ _MAX_SUMMARY = 180
 
 
 def plan_text(finding: Finding) -> str:
-    """The plan, with what was found and how."""
+    """Write the plan, with the description of the change and how it was found."""
     sentence = f"Found in {duration(finding.seconds)}: {finding.description}. {_count(finding)}"
     return "\n".join(part for part in (finding.plan.strip(), sentence, describe_warning(finding)) if part)
 
 
 def coding_text(finding: Finding, changed: Change) -> str:
-    """A summary, and each file that changes as one fenced block with its path.
+    """Write a summary, and each changed file as one fenced block with its path.
 
     Args:
-        finding: what was found.
-        changed: path to its whole new text; None removes the file.
+        finding: the finding.
+        changed: path to the whole new text of the file; None removes the file.
     """
     head = [f"Summary: {summary(finding, changed)}", _count(finding), describe_warning(finding)]
     blocks = [file_block(path, text) for path, text in sorted(changed.items())]
@@ -358,7 +358,7 @@ def coding_text(finding: Finding, changed: Change) -> str:
 
 
 def reflection_text(finding: Finding, material: Material) -> str:
-    """The reflection that `nightshift.agent.reflecting` reads."""
+    """Write the reflection that `nightshift.agent.reflecting` reads."""
     verdict = material.state.verdict
     kind = verdict.failures[0].kind if verdict and verdict.failures else "failing tests"
     reflection = {
@@ -386,7 +386,7 @@ def list_changed_files(material: Material, target: Change) -> Change:
 
 
 def list_wanted_texts(material: Material, target: Change) -> Iterator[tuple[str, str | None]]:
-    """The texts of all files that either change touches; where the target leaves one alone, as the base has it."""
+    """Yield path and wanted text of all files in either change; the base's text if `target` omits the file."""
     for path in {**material.state.change, **target}:
         if path in target:
             yield path, target[path]
@@ -400,12 +400,12 @@ def _count(finding: Finding) -> str:
 
 
 def describe_warning(finding: Finding) -> str:
-    """Return the warning about a finding as a sentence; empty where there is none."""
+    """Return the warning about a finding as a sentence; empty if there is none."""
     return f"Warning: {finding.warning}." if finding.warning else ""
 
 
 def describe_refusal(material: Material) -> str:
-    """That the engine's own changes were refused; empty where somebody else wrote the last one."""
+    """Say that the engine's own changes were refused; empty if something else wrote the last one."""
     work = material.state
     if not work.seen or set(work.models) != {BUILT_IN}:
         return ""
@@ -415,6 +415,6 @@ def describe_refusal(material: Material) -> str:
 
 
 def describe_observation(plan: str) -> str:
-    """Return the beginning of the plan: the result of the tests, and the suspected lines."""
+    """Return the first two lines of the plan: the result of the tests, and the suspected lines."""
     lines = [_NUMBER.sub("", line).strip() for line in plan.split("\n") if line.strip()]
     return " ".join(lines[:2]) or "the tests fail"

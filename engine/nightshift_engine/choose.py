@@ -1,14 +1,14 @@
 """Choose the answer among the variants that pass, and say how sure the choice is.
 
-Tests that pass are weak evidence where many variants pass them. So the variants are also called with inputs that no
-test has, and examples in the docstring are run as tests. What agrees with the docstring comes first; among the rest
-each variant is as good as its likelihood, less for a large edit, and less for answers that the others, each with the
-weight of its likelihood, do not share.
+Passing tests are weak evidence if many variants pass them. So the variants are also called with inputs that no test
+has, and the examples in the docstring are run as tests. Variants that agree with the docstring come first. The rest are
+ranked by likelihood, with a penalty for large edits and for answers that differ from those of the other variants, each
+weighted by its likelihood.
 
-The further inputs are like those that were seen in kind and size. A function may demand more of its inputs than their
-types say (sorted, distinct, not negative, not empty). What holds for every input that was seen at a place is kept,
-because an input that the function was never meant for tells nothing. Values stay packed
-(`nightshift_engine.evaluation.Call`); nothing of the tested code is needed, or run, to make them.
+The further inputs resemble the inputs that were seen, in kind and size. A function may demand more of its inputs than
+their types say (sorted, distinct, not negative, not empty). A property that all seen values of an argument share is
+kept, because an input that the function was never meant for shows nothing. Values stay packed
+(`nightshift_engine.evaluation.Call`), so that making them neither needs nor runs the tested code.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ if TYPE_CHECKING:
 MOST_RANKED = 24
 INPUTS = 40
 TOKEN_PENALTY = 0.12
-"""The cost of each token that an edit adds or takes, in the logarithm of the likelihood."""
+"""Penalty for each token that an edit adds or removes, on the logarithm of the likelihood."""
 AGREEMENT = 1.5
-"""How much the answers of the others count against the likelihood."""
+"""Weight of the agreement with the other variants' answers against the logarithm of the likelihood."""
 FEW_TESTS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Variants in the order in which they should be answered; `warning` is empty where there is no doubt."""
+    """Variants in the order in which to answer them; `warning` is empty if there is no doubt."""
 
     ranked: tuple[Variant, ...]
     warning: str = ""
@@ -71,12 +71,12 @@ async def choose(
     """Rank the variants that pass.
 
     Args:
-        evaluator: runs what is to be run.
-        job: the tree that the variants are of.
-        observation: what the tests were seen to do before.
-        trees: the syntax trees of its files.
-        passing: by likelihood.
-        limits: of one call.
+        evaluator: runs the docstring's examples and the calls.
+        job: the tree that the variants change.
+        observation: what the tests did before the change.
+        trees: path to syntax tree, for the files that may change.
+        passing: the variants that pass, by likelihood.
+        limits: limits of one test or call.
     """
     some = list(passing[:MOST_RANKED])
     some = await _agreeing(evaluator, job, some, limits)
@@ -100,7 +100,10 @@ async def choose(
 async def _agreeing(
     evaluator: Evaluator, job: EvaluationJob, variants: list[Variant], limits: EvaluationLimits
 ) -> list[Variant]:
-    """Those that agree with the examples in the docstring; all where none does, or where there are none."""
+    """Return the variants that agree with the docstring's examples.
+
+    Return all variants if none agrees or if there are no examples.
+    """
     module = ast.get_docstring(variants[0].tree) or ""
     text, ids = docstring_tests(variants[0].path, variants[0].scope, variants[0].text, module)
     if not ids:
@@ -112,7 +115,7 @@ async def _agreeing(
 
 
 def _agreement(variants: Sequence[Variant], answers: Sequence[Sequence[CallResult]]) -> list[float]:
-    """For each variant the mean logarithm of the share that its answers have, by weight; 0 is full agreement."""
+    """Return each variant's mean logarithm of the weighted share of variants with its answer; 0 is full agreement."""
     total = sum(variant.likelihood for variant in variants)
     sums = [0.0] * len(variants)
     count = min(map(len, answers), default=0)
@@ -127,12 +130,12 @@ def _agreement(variants: Sequence[Variant], answers: Sequence[Sequence[CallResul
 
 
 def _answer_key(answer: CallResult) -> str:
-    """An answer as a text that is the same for equal ones."""
+    """Return an answer as a text; equal answers give equal texts."""
     return json.dumps([answer.how.value, _canonical(answer.value), answer.raised[:1]])
 
 
 def _canonical(packed: object) -> object:
-    """A packed value with its sets and dicts in one order."""
+    """Return a packed value with the items of its sets and dicts in a fixed order."""
     if not isinstance(packed, list):
         return packed
     tag, *rest = packed
@@ -146,7 +149,7 @@ def _canonical(packed: object) -> object:
 
 
 def _size(tree: ast.Module, variant: Variant) -> int:
-    """How many words and signs a variant adds or takes."""
+    """Count the tokens that a variant adds or removes, whichever are more."""
     before = next(scope for scope in scopes(tree) if scope.name == variant.scope)
     old, new = tokens(ast.unparse(before.node(tree))), tokens(variant.text)
     matched = sum(block.size for block in difflib.SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks())
@@ -162,7 +165,7 @@ def _few(observation: SuiteObservation, variant: Variant) -> str:
 
 
 def _disagreement(variants: Sequence[Variant], answers: Sequence[Sequence[CallResult]], calls: Sequence[Call]) -> str:
-    """A warning where variants that pass all tests give different answers to inputs that no test has."""
+    """Return a warning if variants that pass all tests give different answers to inputs that no test has."""
     first = [_answer_key(answer) for answer in answers[0]]
     other = sum([_answer_key(answer) for answer in row] != first for row in answers[1:])
     if not other:
@@ -181,14 +184,15 @@ DOCSTRING_TESTS = "test_docstring_examples_of_the_scope.py"
 
 
 def docstring_tests(path: str, scope: str, *texts: str) -> tuple[str, list[str]]:
-    """A file of tests for the examples that name a function, and the ids of its tests; nothing for methods.
+    """Make a test file from the examples that call a function; return its text and the ids of its tests.
 
-    An example counts where it calls the function itself and its result is a literal.
+    An example counts if it calls the function itself and its result is a literal. Methods and the module scope give
+    nothing.
 
     Args:
         path: the function's file.
         scope: its qualified name.
-        texts: where examples may stand: the function's source, a docstring.
+        texts: texts that may hold examples: the function's source, a docstring.
     """
     if "." in scope or not scope or not path.endswith(".py"):
         return "", []
@@ -205,7 +209,7 @@ def _examples(text: str, scope: str) -> list[tuple[str, str]]:
     examples = list[tuple[str, str]]()
     try:
         parts = doctest.DocTestParser().get_examples(text)
-    except ValueError:  # the docstring only looks like one with examples
+    except ValueError:  # the text only looks like doctest
         return []
     for part in parts:
         try:
@@ -220,7 +224,7 @@ def _examples(text: str, scope: str) -> list[tuple[str, str]]:
 
 
 def tokens(text: str) -> list[str]:
-    """The words and signs of a program."""
+    """Split a program into its tokens, without whitespace."""
     try:
         strings = [token.string for token in tokenize.generate_tokens(io.StringIO(text).readline)]
     except (tokenize.TokenError, SyntaxError):
@@ -235,11 +239,11 @@ MOST_ITEMS = 12
 
 
 def more_inputs(calls: Sequence[Call], count: int) -> list[Call]:
-    """Up to `count` calls that were not seen, of the same function; the same ones every time.
+    """Make up to `count` new calls of the same function; the result is deterministic.
 
     Args:
-        calls: those that were seen, all of one function.
-        count: how many to make at most.
+        calls: the calls that were seen, all of one function.
+        count: the maximum number of new calls.
     """
     shapes = {(len(_items(call.args)), json.dumps(call.kwargs)) for call in calls}
     calls_by_text = dict[str, Call]()
@@ -260,7 +264,7 @@ def more_inputs(calls: Sequence[Call], count: int) -> list[Call]:
 
 
 def _draw_rows(strategy: SearchStrategy[list[Any]], count: int) -> list[list[Any]]:
-    """Draw rows from a strategy, the same every time."""
+    """Draw rows from a strategy, the same rows on each call."""
     from hypothesis import HealthCheck, Phase, given, settings  # noqa: PLC0415 - slow to import, rarely needed
 
     rows = list[list[Any]]()
@@ -284,7 +288,7 @@ def _row(columns: Sequence[Sequence[Any]]) -> SearchStrategy[list[Any]]:
 
 
 def _like(samples: Sequence[Any]) -> SearchStrategy[Any]:
-    """Values like the samples."""
+    """Return a strategy for values that resemble the samples."""
     from hypothesis import strategies as st  # noqa: PLC0415 - see `_draw_rows`
 
     makers: dict[str, Callable[[Sequence[Any]], SearchStrategy[Any]]] = {
@@ -343,7 +347,7 @@ def _sequences(samples: Sequence[Any]) -> SearchStrategy[Any]:
 
 
 def _tuples(samples: Sequence[Any]) -> SearchStrategy[Any]:
-    """Tuples keep their length; those of many lengths are sequences."""
+    """Return a strategy for tuples of the samples' length; samples of several lengths are treated as sequences."""
     from hypothesis import strategies as st  # noqa: PLC0415 - see `_draw_rows`
 
     widths = {len(sample) for sample in samples}
@@ -369,7 +373,7 @@ def _is_distinct(body: Iterable[Any]) -> bool:
 
 
 def _sort_body(body: list[Any]) -> list[Any]:
-    """Numbers or texts in their order; anything else as it is."""
+    """Return the body sorted if it holds only integers, only floats or only texts; otherwise unchanged."""
     tags = {_tag(item) for item in body}
     if tags == {"i"}:
         return sorted(body, key=lambda item: int(item[1], 16))

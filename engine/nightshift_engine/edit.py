@@ -1,4 +1,4 @@
-"""An edit: what it replaces by what, how likely it is, and what an edit operator knows of the scope that it edits."""
+"""Defines an edit (what it replaces, by what, how likely it is), and the context in which edit operators work."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from nightshift_engine.tree import Place, replace, splice
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vocabulary:
-    """Words that a fix may use: constants (`repr`) and names of file, tests and docstrings, the commonest first.
+    """Constants (as `repr`) and names that a fix may use, from the file, its tests and docstrings, the commonest first.
 
-    `texts` are the file and its tests, for spelling.
+    `texts` are the texts of the file and its tests, used for spelling.
     """
 
     constants: tuple[str, ...] = ()
@@ -26,16 +26,16 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditContext:
-    """One scope of one file.
+    """One scope of one file, as edit operators see it.
 
     Attributes:
         path: the file.
         tree: its syntax tree.
         scope: the place of the outermost function; empty for the statements of the module and of its classes.
-        lines: those where edits may begin, each with its suspicion from 0 to 1.
-        kinds: the names of the types that a variable of the scope was seen to have.
-        words: what else may be used.
-        errors: kinds of exceptions that end failing tests, such as `IndexError`, with their messages.
+        lines: the lines where edits may begin, each with its suspicion from 0 to 1.
+        kinds: variable of the scope to the names of the types that it had at run time.
+        words: further constants and names that an edit may use.
+        errors: kinds of the exceptions that end failing tests, such as `IndexError`, with their messages.
     """
 
     path: str
@@ -51,15 +51,15 @@ class EditContext:
 class Edit:
     """One edit of a tree.
 
-    With `count` None the node at `position` is replaced by the one in `new`; else `count` statements from there on by
-    those in `new` (0 inserts before).
+    If `count` is None, the node at `position` is replaced by the node in `new`. Otherwise `count` statements from
+    `position` on are replaced by those in `new` (0 inserts before).
 
     Attributes:
         kind: a stable short name, such as `comparison` or `off_by_one`.
-        weight: how likely an edit of this kind fixes a fault, before it is known where the fault lies. 1.0 is a usual
-            slip such as a wrong comparison; 0.1 is tried ten times later.
-        line: the line of the file whose suspicion it takes.
-        note: what it does in a few words, with code in backquotes.
+        weight: how likely an edit of this kind fixes a fault whose location is unknown. 1.0 is a common slip such as a
+            wrong comparison; an edit of 0.1 is a tenth as likely.
+        line: the line of the file whose suspicion applies to the edit.
+        note: what the edit does in a few words, with code in backquotes.
     """
 
     kind: str
@@ -71,27 +71,27 @@ class Edit:
     note: str = ""
 
     def apply(self, tree: ast.AST) -> Any:
-        """The tree with this edit; the tree must be the one that the edit was made for."""
+        """Return the tree with this edit; the tree must be the one that the edit was made for."""
         if self.count is None:
             return replace(tree, self.position, self.new[0])
         return splice(tree, self.position, self.count, self.new)  # type: ignore[arg-type] # statements, by construction
 
 
 EditOperator = Callable[[EditContext], Iterator[Edit]]
-"""Makes all edits of one kind in a scope. The same edit may come from several operators, and is tried once."""
+"""Makes all edits of one kind in a scope. Several operators may make the same edit; it is tried once."""
 
 
 __all__ = ["Vocabulary", "vocabulary"]
 
 _OWN, _DESCRIBED, _TESTED = 5, 3, 1
-"""A word of the file itself counts so much more than one of its tests, which are full of arbitrary input."""
+"""Weights of a word by its source. The file counts more than its tests, which are full of arbitrary input."""
 _MOST_CONSTANTS, _MOST_NAMES, _LONGEST = 60, 300, 40
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _QUOTED = re.compile(r"(?<!\w)(?:'[^'\n]*'|\"[^\"\n]*\"|\d+(?:\.\d+)?)(?!\w)")
 
 
 def vocabulary(text: str, tests: Sequence[str] = (), prose: Sequence[str] = ()) -> Vocabulary:
-    """The words of a file with this text; `prose` are the task's description and the like.
+    """Collect the vocabulary of a file with this text; `prose` is the task's description and similar texts.
 
     Code that cannot be parsed counts as prose.
     """

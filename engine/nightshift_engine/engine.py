@@ -1,12 +1,12 @@
 """The engine: from a problem to a finding.
 
-It observes the suite, tries fixes that need no search, asks for a synthesis where there is only a stub, searches, and
-chooses. What it chose is put into the file's own text and run once more as the suite will run it. Variants that passed
-and were not chosen are kept: when a suite refuses the first, the next is there without a new search. What takes longer
-than a moment is computed in a thread: the event loop belongs to all workers.
+It observes the suite, tries fixes that need no search, asks for a synthesis if there is only a stub, searches, and
+chooses. The chosen change is put into the file's own text and run once more as the suite will run it. Variants that
+passed but were not chosen are kept, so that the next one is ready if a suite refuses the first. Slow computations run
+in a thread, because all workers share the event loop.
 
-A change that a suite has refused is the answer to a search that began elsewhere. Going on from there would repair the
-wrong fix; so a problem whose change is a known answer is taken back to where that search began.
+A change that a suite has refused is the answer to an earlier search. Searching on from it would repair the wrong fix,
+so a problem whose change is a known answer is taken back to the start of that search.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ QUICK_ROUNDS = 4
 MOST_QUICK = 24
 SYNTHESIS_SHARE = 0.6
 KEPT = 20
-"""So many variants that passed are kept for the case that a suite refuses the one before."""
+"""Number of passing variants that are kept, in case a suite refuses the chosen one."""
 CONFIRMED_AT_ONCE = 5
 LEAST_WALL_S = 10.0
 
 
 class Engine:
-    """Looks for changes that let failing tests pass. Used from one event loop, for any number of problems at once.
+    """Looks for changes that let failing tests pass. Use it from one event loop, for any number of concurrent problems.
 
     Args:
         evaluator: runs candidates.
-        synthesiser: fills stubs; None where there is none.
+        synthesiser: fills stubs; None if there is none.
     """
 
     def __init__(self, evaluator: Evaluator, synthesiser: Synthesiser | None = None) -> None:
@@ -68,8 +68,8 @@ class Engine:
         """Look for a change.
 
         Args:
-            problem: what is wrong, and how long to look.
-            on_progress: takes progress.
+            problem: the tree whose tests fail, and the time budget.
+            on_progress: called with the progress.
 
         Raises:
             SandboxError: nothing could be run.
@@ -88,7 +88,7 @@ class Engine:
         return first
 
     async def _solve(self, state: SearchState) -> list[Finding]:
-        """Return the findings, best first; where nothing was found, one finding that says why not."""
+        """Return the findings, best first; if nothing was found, one finding that says why not."""
         state.report("looking at the tests as they are")
         await self._look(state)
         if state.problem.sees_all or (state.is_fine and state.problem.whole_tests):
@@ -105,12 +105,12 @@ class Engine:
         return await self._search(state)
 
     async def _look(self, state: SearchState) -> None:
-        """Observe what the tests do now, and read the files that they run."""
+        """Observe the tests as they are, and read the files that they run."""
         state.observation = await self._evaluator.observe(state.job)
         state.sources = sources(state.job, state.observation)
 
     async def _look_at_all(self, state: SearchState) -> None:
-        """Go on with the whole tests, which are no independent evidence for the change from here on."""
+        """Continue with the whole tests, which from then on are no independent evidence for the change."""
         state.report("looking at the whole tests, which cannot witness for the change then")
         state.saw_held_out = True
         state.job = replace(state.job, tests=state.problem.whole_tests)
@@ -119,9 +119,9 @@ class Engine:
     # Without search.
 
     async def _quickly(self, state: SearchState) -> list[Finding]:
-        """Fixes that need no search, one after the other; findings when the tests pass.
+        """Apply fixes that need no search, one after the other; return findings as soon as the tests pass.
 
-        Else the state goes on from them if they helped, and from where it was if they only changed the error.
+        Otherwise the state keeps the fixes if they helped, and is reset if they only changed the error.
         """
         start = state.job, state.observation, state.sources
         for _ in range(QUICK_ROUNDS):
@@ -139,7 +139,7 @@ class Engine:
         return []
 
     async def _best_fix(self, state: SearchState, fixes: Sequence[QuickFix]) -> QuickFix | None:
-        """The first that lets everything pass; else one that gets beyond the error there is."""
+        """Return the fix that passes all or most tests, or else the first that gets past the errors; else None."""
         if not fixes:
             return None
         candidates = [Candidate(path=fix.path, scope="", text=fix.text) for fix in fixes]
@@ -158,7 +158,7 @@ class Engine:
     # From examples.
 
     async def _synthesise(self, state: SearchState) -> list[Finding]:
-        """Bodies for the stubs that failing tests run, one stub after the other."""
+        """Find bodies for the stubs that failing tests run, one stub after the other."""
         job, changes, notes = state.job, list[Change](), list[str]()
         for stub in stubs.find(state.sources.trees, state.observation) if self._synthesiser else ():
             result = await self._bodies(state, job, stub)
@@ -201,7 +201,7 @@ class Engine:
         return await self._answers(state, result)
 
     async def _answers(self, state: SearchState, result: SearchResult) -> list[Finding]:
-        """The findings that hold when they are run as the suite will run them, in the order of choice."""
+        """Return the findings that still pass when run as the suite will run them, in the order of choice."""
         limits = limits_for(state.observation)
         choice = await choose.choose(
             self._evaluator, state.job, state.observation, state.sources.trees, result.passing, limits
@@ -222,7 +222,10 @@ class Engine:
         )
 
     async def _confirm(self, state: SearchState, changes: Sequence[Change]) -> list[Change]:
-        """Those that pass all tests without any instrument; what comes after the first that do is taken as it is."""
+        """Return the changes that pass all tests without instrumentation.
+
+        Changes are run in batches. Those after the first batch in which a change passes are returned unchecked.
+        """
         order = [
             test.id for test in (*state.observation.failing, *(test for test in state.observation.tests if test.passed))
         ]
@@ -241,7 +244,7 @@ class Engine:
     async def _afresh(
         self, state: SearchState, change: Change, order: Sequence[str], limits: EvaluationLimits
     ) -> CandidateResult:
-        """Run a whole change: all its files but the last as part of the tree, that one as the candidate."""
+        """Run a whole change: its last file is the candidate, the others become part of the tree."""
         *others, (path, text) = change.items()
         job = replace(state.job, change={**state.job.change, **dict(others)})
         candidate = Candidate(path=path, scope="", text=text or "")
@@ -249,17 +252,17 @@ class Engine:
 
 
 def _is_better(before: SuiteObservation, now: SuiteObservation) -> bool:
-    """Tell whether more tests pass than before, or there were files that could not be imported."""
+    """Check whether more tests pass than before, or some files could not be imported before."""
     return bool(before.broken) or sum(t.passed for t in now.tests) > sum(t.passed for t in before.tests)
 
 
 def _gets_further(outcome: CandidateResult, messages: set[str]) -> bool:
-    """Tell whether a try ended with another error than there was."""
+    """Check whether a try ended with an error other than the present ones."""
     return bool(outcome.error) and not any(message and message in outcome.error for message in messages)
 
 
 def _fixes(state: SearchState) -> list[QuickFix]:
-    """Fixes that need no search and that no suite has refused."""
+    """List the fixes that need no search and that no suite has refused."""
     programs = state.sources.programs
     fixes = islice(quick_fixes(state.sources.texts, errors(state.observation)), MOST_QUICK)
     file_fixes = (replace(fix, text=programs[fix.path].file_text(fix.text)) for fix in fixes)
@@ -277,7 +280,10 @@ def _words(state: SearchState) -> dict[str, Vocabulary]:
 
 @dataclass(slots=True, kw_only=True)
 class SearchState:
-    """`job` grows by the quick `fixes` that were taken; `deadline` is one of `time.monotonic()`."""
+    """The state of one search.
+
+    `job` includes the quick `fixes` that were applied; `deadline` is on the clock of `time.monotonic()`.
+    """
 
     problem: Problem
     on_progress: OnProgress
@@ -292,49 +298,49 @@ class SearchState:
 
     @property
     def deadline(self) -> float:
-        """When the search must be over."""
+        """Time at which the search must end."""
         return self.began + self.problem.budget_s
 
     @property
     def left_s(self) -> float:
-        """The time that is left."""
+        """Seconds that are left."""
         return self.deadline - time.monotonic()
 
     @property
     def is_fine(self) -> bool:
-        """Whether tests ran and none of them fails."""
+        """True if tests ran, none failed and no file was broken."""
         return bool(self.observation.tests) and not self.observation.failing and not self.observation.broken
 
     def report(self, text: str) -> None:
-        """One line of progress."""
+        """Report one line of progress."""
         self.on_progress(Progress(tried=self.tried, estimated=self.estimated, text=text))
 
     def pass_on(self, progress: Progress) -> None:
-        """Report a search's progress, with what was tried before it."""
+        """Report the progress of the candidate search, with the candidates tried before it added."""
         self.on_progress(replace(progress, tried=progress.tried + self.tried))
 
     @property
     def quickly_fixed(self) -> Change:
-        """The files that the quick fixes changed, as they are now."""
+        """Path to the present text of each file that the quick fixes changed."""
         return {fix.path: self.job.change[fix.path] for fix in self.fixes}
 
     def render(self, variant: Variant) -> Change:
-        """A variant, and the fixes below it, in the text of their files."""
+        """Return the texts of the files that a variant and the quick fixes change."""
         return {**self.quickly_fixed, variant.path: self.sources.render(variant.path, variant.tree)}
 
     def accepts(self, variant: Variant) -> bool:
-        """Whether a variant is none that a suite has refused."""
+        """Check that no suite has refused a variant."""
         return not self.problem.excluded or not self.problem.refuses(self.render(variant))
 
     def finding(self, change: Change, kind: str, description: str, warning: str = "") -> Finding:
-        """A change that passes."""
+        """Return the finding for a change that passes."""
         return replace(
             self.no_finding(""), change=change, kind=kind, description=description, warning=warning,
             plan=plan(self.sources.trees, self.observation, description), reflection=describe_refusal(self.problem),
         )  # fmt: skip
 
     def no_finding(self, why: str) -> Finding:
-        """Nothing, and why."""
+        """Return a finding without a change, with the reason."""
         return Finding(
             plan=plan(self.sources.trees, self.observation, ""),
             reflection=describe_refusal(self.problem) or why,
@@ -354,26 +360,26 @@ REMEMBERED = 64
 
 @dataclass(slots=True)
 class EarlierSearch:
-    """The start of a search, and its findings besides its answer."""
+    """The job that a search began with, and its findings that were not answered."""
 
     job: EvaluationJob
     left: list[Finding]
 
 
 class SearchHistory:
-    """The searches of the last tasks."""
+    """The latest searches, by task and change."""
 
     def __init__(self) -> None:
         self._origins: OrderedDict[tuple[int, str], EarlierSearch] = OrderedDict()
 
     def origin(self, problem: Problem) -> EarlierSearch | None:
-        """The search whose answer is this problem's change, or that began there; None where there is none."""
+        """Return the search that began with this problem's change or found it; None if there is none."""
         if problem.task_id is None:
             return None
         return self._origins.get((problem.task_id, digest(problem.job.change)))
 
     def keep(self, problem: Problem, job: EvaluationJob, findings: Sequence[Finding]) -> None:
-        """Remember what a search on `job` found; the first is what was answered."""
+        """Remember the findings of a search on `job`; the first one is its answer."""
         if problem.task_id is None or findings[0].change is None:
             return
         origin = EarlierSearch(job, list(findings[1:]))
@@ -384,7 +390,7 @@ class SearchHistory:
             self._origins.popitem(last=False)
 
     def next_of(self, origin: EarlierSearch, problem: Problem) -> Finding | None:
-        """The next variant that no suite has refused, as a change on top of the problem's."""
+        """Return the next finding that no suite has refused, as a change on top of the problem's; else None."""
         while origin.left:
             finding = origin.left.pop(0)
             origin_problem = replace(problem, job=origin.job)
@@ -394,7 +400,7 @@ class SearchHistory:
 
 
 def rebase(change: Change, origin: EvaluationJob, now: EvaluationJob) -> Change:
-    """A change of `origin` as one of `now`: what differs between the two is put back first."""
+    """Return a change of `origin` as a change of `now`, which also undoes the differences between the two."""
     back = dict[str, str | None]()
     for path in origin.change.keys() | now.change.keys():
         if path in origin.change:
@@ -405,7 +411,7 @@ def rebase(change: Change, origin: EvaluationJob, now: EvaluationJob) -> Change:
     return {**differs, **change}
 
 
-# What the engine says of its work.
+# Texts that describe the engine's work.
 
 
 MOST_PLACES = 6
@@ -419,7 +425,7 @@ def errors(observation: SuiteObservation) -> list[tuple[str, ErrorInfo]]:
 
 
 def plan(trees: Mapping[str, ast.Module], observation: SuiteObservation, description: str) -> str:
-    """A numbered plan: what was seen, which lines are suspected, what is done about it."""
+    """Write a numbered plan: the observation, the suspected lines, and the change or the next step."""
     lines = [f"1. {_describe(observation)}"]
     ranked = [
         (score, f"`{suspect.path}:{line}`" + (f" in `{suspect.scope.name}`" if suspect.scope.name else ""))
@@ -452,7 +458,7 @@ def of_variant(variant: Variant) -> str:
 
 
 def describe_refusal(problem: Problem) -> str:
-    """That a suite refused what was found before; empty when none did."""
+    """Say that a suite refused earlier changes; empty if none was refused."""
     count = len(problem.excluded)
     if not count:
         return ""
@@ -462,7 +468,7 @@ def describe_refusal(problem: Problem) -> str:
 
 
 def why_not(result: SearchResult, budget_s: float) -> str:
-    """Why a search found nothing."""
+    """Return why a search found nothing."""
     tried = f"{result.tried:,} candidates"
     if not result.tried:
         return "no line that failing tests run can be edited"

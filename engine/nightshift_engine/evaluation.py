@@ -1,10 +1,10 @@
 """The repair engine's port to the sandbox: observe a suite, try many candidates fast, call the variants.
 
-Nothing that comes back from here is a verdict. It shows a search where to look and what is worth judging; what the
-search finds is judged like any other change.
+The results are not verdicts. They show a search where to look and which changes are worth judging; the change that it
+finds is judged like any other.
 
-A *scope* is the outermost function that holds a place, by its qualified name (`parse`, `Stack.push`); the empty scope
-is the whole file. A candidate is the new text of one scope.
+A *scope* is the outermost function around a piece of code, by its qualified name (`parse`, `Stack.push`); the empty
+scope is the whole file. A candidate is the new text of one scope.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from nightshift.core.tasks.task import Change, Files
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationJob:
-    """The place where candidates are evaluated: `base` with `change` on top, by `tests` or by the tests of `command`.
+    """The setting of an evaluation: `base` with `change` on top, and `tests` or the tests of `command`.
 
-    `start` are the files that the owner gave with the task. `packages` are distributions that the run may see, name to
-    exact version. `wall_s` bounds the suite as it is; `cpus` also says how many candidates run at the same time.
+    `start` holds the files that the owner gave with the task. `packages` maps the distributions that the run may import
+    to exact versions. `wall_s` limits the run of the unchanged suite; `cpus` also sets how many candidates run at the
+    same time.
     """
 
     base: Tree
@@ -42,13 +43,13 @@ class EvaluationJob:
 
     @property
     def limits(self) -> RunLimits:
-        """The five limits of its runs."""
+        """The five limits of the job's runs."""
         return RunLimits(
             cpu_s=self.wall_s, memory_mb=self.memory_mb, cpus=self.cpus, pids=self.pids, work_mb=self.work_mb
         )
 
     def text_of(self, path: str) -> str | None:
-        """A file's text with the change; None where there is no such file."""
+        """Return a file's text with the change applied; None if there is no such file."""
         for files in (self.change, self.start):
             if path in files:
                 return files[path]
@@ -56,7 +57,7 @@ class EvaluationJob:
 
 
 class RunStatus(StrEnum):
-    """How a test, a candidate or a call ended. STEPS: more loop turns and calls than it was allowed."""
+    """The way in which a test, a candidate or a call ended. STEPS: it exceeded its limit of loop turns and calls."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -77,7 +78,7 @@ class ErrorInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedTest:
-    """One test as it ran: `lines` are those of the tree's own files, tests left out, that it executed.
+    """The result of one test. `lines` are the executed lines of the tree's own files, without tests.
 
     `steps` counts loop turns and function calls in the same files.
     """
@@ -91,15 +92,15 @@ class ObservedTest:
 
     @property
     def passed(self) -> bool:
-        """Whether it passed."""
+        """True if the test passed."""
         return self.how is RunStatus.PASSED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A call of a function of the tree with plain data: `scope` in the file `path`, arguments packed as plain JSON.
+    """A call of a function of the tree: `scope` in the file `path`, with plain data as arguments, packed as JSON.
 
-    Packing is that of `nightshift.sandbox.inside.values`: a list that begins with the type, see there.
+    A packed value is a list that begins with the type; see `nightshift.sandbox.inside.values`.
     """
 
     path: str
@@ -114,9 +115,9 @@ class SuiteObservation:
 
     Attributes:
         tests: every test that ran, in the order of the suite.
-        broken: path of a file that could not be imported or collected, to what it failed of.
-        kinds: `path:scope` to name to the names of the types that the variable had (`int`, `list`, `NoneType`).
-        calls: distinct calls of scopes with plain data that were seen, those of failing tests first, a few hundred.
+        broken: path of a file that could not be imported or collected, to its error.
+        kinds: `path:scope` to variable name to the names of the types that it had (`int`, `list`, `NoneType`).
+        calls: up to a few hundred distinct calls of scopes with plain data, those of failing tests first.
     """
 
     tests: tuple[ObservedTest, ...] = ()
@@ -132,7 +133,7 @@ class SuiteObservation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A change to try: `text` takes the place of `scope` in the file `path`; a function's text begins at column 0."""
+    """A change to try: `text` replaces `scope` in the file `path`; the text of a function begins at column 0."""
 
     path: str
     scope: str
@@ -141,11 +142,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationLimits:
-    """How long a candidate may take.
+    """The limits of a candidate.
 
-    `steps` and `wall_s` are for each test. After `max_failures` tests that do not pass no further test is run. With
-    `is_uninstrumented` nothing is instrumented and each candidate is imported afresh: slower, and as the suite will
-    run it.
+    `steps` and `wall_s` apply to each test. After `max_failures` tests that do not pass, no further test is run. With
+    `is_uninstrumented` nothing is instrumented and each candidate is imported afresh: slower, but as the suite will run
+    it.
     """
 
     wall_s: float = 1.0
@@ -156,7 +157,7 @@ class EvaluationLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateResult:
-    """How a candidate did: how its first test ended that did not pass, and how many of those that ran passed."""
+    """The result of a candidate: how the first test that did not pass ended, and the number of tests that passed."""
 
     how: RunStatus
     passed: int = 0
@@ -167,8 +168,8 @@ class CandidateResult:
 class CallResult:
     """The result of a call of a variant: how it ended, and the packed value or the names of the exception's classes.
 
-    For a generator stands the list of what it yields; for None, where the call changed its arguments, the pair of None
-    and the arguments. Long results are given by a digest.
+    A generator is replaced by the list of the values that it yields. None is replaced by the pair of None and the
+    arguments if the call changed them. Long results are replaced by a digest.
     """
 
     how: RunStatus
@@ -178,9 +179,9 @@ class CallResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SynthesisJob:
-    """A function to be found: the scope in the file `path` of the job's tree is a stub.
+    """A function to be synthesised: the scope in the file `path` of the job's tree is a stub.
 
-    `names` and `constants` (as source text) are words that may help, from the task, its docstring and its tests.
+    `names` and `constants` (as source text) are hints from the task, its docstring and its tests.
     """
 
     job: EvaluationJob
@@ -193,9 +194,9 @@ class SynthesisJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SynthesisResult:
-    """The result of a synthesis: new texts of the function, smallest first; empty with the reason in `why`.
+    """The result of a synthesis: new texts of the function, smallest first; if empty, `why` gives the reason.
 
-    `examples` is how many calls with known results there were, `tried` how many expressions were evaluated.
+    `examples` is the number of calls with known results, `tried` the number of evaluated expressions.
     """
 
     texts: tuple[str, ...] = ()
@@ -205,7 +206,7 @@ class SynthesisResult:
 
 
 class Evaluator(Protocol):
-    """Evaluates the candidates of a search; what it says is no verdict.
+    """Evaluates the candidates of a search; its results are not verdicts.
 
     Raises:
         SandboxError: (all methods) nothing could be run.
@@ -218,13 +219,13 @@ class Evaluator(Protocol):
     async def evaluate(
         self, job: EvaluationJob, candidates: Sequence[Candidate], order: Sequence[str], limits: EvaluationLimits
     ) -> Sequence[CandidateResult]:
-        """Try each candidate by the tests with these ids, in this order, up to the last failure that `limits` allow."""
+        """Run the tests with these ids on each candidate, in order, up to the last failure that `limits` allows."""
         ...
 
     async def probe(
         self, job: EvaluationJob, variants: Sequence[Candidate], calls: Sequence[Call], limits: EvaluationLimits
     ) -> Sequence[Sequence[CallResult]]:
-        """Make the calls with each variant: for each variant an answer for each call."""
+        """Make the calls with each variant; return for each variant one answer per call."""
         ...
 
 
@@ -232,7 +233,7 @@ class Synthesiser(Protocol):
     """Finds small functions from examples."""
 
     async def synthesise(self, job: SynthesisJob) -> SynthesisResult:
-        """Search for bodies that agree with every example that the tests and the docstring hold.
+        """Search for bodies that agree with every example in the tests and the docstring.
 
         Raises:
             SandboxError: nothing could be run.
@@ -241,23 +242,23 @@ class Synthesiser(Protocol):
 
 
 MOST_PASSING = 60
-"""So many of the passing tests are run with each candidate, the fastest; all are run with what is chosen."""
+"""Maximum number of passing tests run with each candidate, fastest first. The chosen change runs with all tests."""
 MOST_FAILURES = 3
-"""So many failing tests are run with each candidate, where there are so many: a fix may help any of them."""
+"""Maximum number of failing tests run with each candidate: a fix may help any of them."""
 LEAST_STEPS, LEAST_S, MOST_S = 10_000, 0.5, 10.0
 STEPS_FACTOR, WALL_FACTOR = 30, 8
-"""So many times what the slowest passing test takes."""
+"""Limits of a candidate, as multiples of the steps and time of the slowest passing test."""
 
 
 def order_of(observation: SuiteObservation) -> list[str]:
-    """The ids of the tests in the order of trying: failing ones first, fast ones first, not too many."""
+    """Return the ids of tests to try, failing then fast ones first, with at most `MOST_PASSING` passing ones."""
     failing = sorted(observation.failing, key=_cost)
     passing = sorted((test for test in observation.tests if test.passed), key=_cost)
     return [test.id for test in (*failing, *passing[:MOST_PASSING])]
 
 
 def limits_for(observation: SuiteObservation) -> EvaluationLimits:
-    """How long a candidate may take with one test, from what the passing tests took."""
+    """Return the limits of a candidate for one test, derived from the steps and times of the passing tests."""
     passing = [test for test in observation.tests if test.passed]
     steps = max((test.steps for test in passing), default=0)
     wall_s = max((test.duration_s for test in passing), default=0.0)

@@ -1,11 +1,11 @@
-"""Evaluates candidates in a sandbox: each run with one message in and one signed answer out, as a suite is run.
+"""Evaluates candidates in a sandbox: each run gets one message and returns one signed answer, like a run of a suite.
 
-A batch of candidates is seen to its end, over as many sandboxes as that takes. A run ends early when its time is over,
-and goes on where it stopped. It may also die of a candidate: when the memory of all is used up, the kernel ends the
-whole sandbox. Then those that were being tried are suspects, or all when nothing was reported, and are tried in halves,
-one at a time, until the one that did it stands alone.
+A batch of candidates is completed, over as many sandboxes as that takes. A run that reaches its time limit ends early,
+and the next run continues. A candidate may also kill a run: when the memory is used up, the kernel ends the whole
+sandbox. Then the candidates that were being tried are suspects, or all of them if nothing was reported. Suspects are
+tried in halves, one at a time, until the culprit is isolated.
 
-What a run reports are claims of processes with untrusted code in them; lines of another form are passed over.
+The reports of a run are claims of processes with untrusted code in them. Lines of an unknown form are ignored.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ from nightshift_engine.evaluation import (
 
 RECENT = 4
 BUDGET_S = 15.0
-"""After so long a run begins no more candidates; the rest goes to the next one."""
+"""Seconds after which a run begins no more candidates; the next run takes the rest."""
 SPARE_S = 15.0
-"""The extra time of an observation's last tests, or of a probe's last calls."""
+"""Extra seconds for the last tests of an observation, or the last calls of a probe."""
 AT_ONCE = 500
-"""So many candidates are sent to one sandbox."""
+"""Number of candidates that are sent to one sandbox."""
 DEATHS = 12
-"""After so many runs that died, the rest of a batch is given up."""
+"""Number of runs of a batch that may die; after more the rest of the batch is given up."""
 MOST_LINES = 100_000
-"""Line numbers beyond are no real ones."""
+"""Upper limit for line numbers; larger numbers in a report are not genuine."""
 UNTRIED = CandidateResult(how=RunStatus.CRASHED, error="the sandbox came to no end before it was tried")
 MISSING = CallResult(how=RunStatus.CRASHED)
 
 
 class SandboxEvaluator:
-    """The port `nightshift_engine.evaluation.Evaluator`.
+    """The implementation of `nightshift_engine.evaluation.Evaluator` by a sandbox.
 
     Args:
         suite_runs: runs plans in a sandbox; may be shared.
@@ -70,7 +70,7 @@ class SandboxEvaluator:
         """Run the suite once as it is, each test on its own, and report what it did.
 
         Raises:
-            SandboxError: nothing could be run, or the tests are none of pytest's.
+            SandboxError: nothing could be run, or the tests are not pytest tests.
         """
         stage = await self._stage(job)
         task = {"kind": "observe", "count": _count(job), "budget_s": job.wall_s}
@@ -79,10 +79,10 @@ class SandboxEvaluator:
     async def evaluate(
         self, job: EvaluationJob, candidates: Sequence[Candidate], order: Sequence[str], limits: EvaluationLimits
     ) -> Sequence[CandidateResult]:
-        """Try each candidate by the tests with these ids, in this order, up to the first that does not pass.
+        """Run the tests with these ids on each candidate, in order, up to the last failure that `limits` allows.
 
         Raises:
-            SandboxError: nothing could be run, or the tests are none of pytest's.
+            SandboxError: nothing could be run, or the tests are not pytest tests.
         """
         stage = await self._stage(job)
         shared = {
@@ -101,7 +101,7 @@ class SandboxEvaluator:
     async def probe(
         self, job: EvaluationJob, variants: Sequence[Candidate], calls: Sequence[Call], limits: EvaluationLimits
     ) -> Sequence[Sequence[CallResult]]:
-        """Make the calls with each variant: for each variant an answer for each call.
+        """Make the calls with each variant; return for each variant one answer per call.
 
         Raises:
             SandboxError: nothing could be run.
@@ -134,19 +134,21 @@ class SandboxEvaluator:
 QUIET = (
     "-o", "addopts=", "-p", "no:terminal", "-p", "no:cacheprovider", "--capture=no", "--continue-on-collection-errors",
 )  # fmt: skip
-"""Nobody reads what candidates print; an option of the owner's may ask for what is not there."""
+"""Options for pytest. The output of candidates is not read, and the owner's `addopts` may need things that the sandbox
+lacks.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """A job ready to run. `texts` cleans what comes back."""
+    """A job that is ready to run. `texts` cleans the texts of its reports."""
 
     job: SuiteJob
     plan: Plan
     texts: Texts
 
     def with_task(self, task: Mapping[str, object]) -> Plan:
-        """The plan of a run of the engine's program that is to do this."""
+        """Return the plan of a run in which the engine's program does this task."""
         return replace(self.plan, program=ProgramRun(entry=PROGRAM.entry, job=task))
 
 
@@ -154,7 +156,7 @@ async def plan_stage(job: EvaluationJob, suite_runs: SuiteRuns) -> Stage:
     """Plan the runs of a job.
 
     Raises:
-        SandboxError: there are no tests of pytest's in it.
+        SandboxError: the job has no pytest tests.
     """
     if any(PurePosixPath(path).suffix in SOURCES for path in job.tests):
         raise SandboxError("candidates are evaluated by tests of Python; this task has tests of JavaScript")
@@ -171,7 +173,7 @@ async def plan_stage(job: EvaluationJob, suite_runs: SuiteRuns) -> Stage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
-    """The report of a run, by the candidates' numbers. `ended` tells that it came to its end by itself."""
+    """The report of a run, by the numbers of the candidates. `ended` is true if the run ended normally."""
 
     outcomes: dict[int, CandidateResult]
     begun: frozenset[int]
@@ -179,14 +181,14 @@ class RunReport:
 
 
 Run = Callable[[Sequence[int], bool], Awaitable[RunReport]]
-"""Runs the candidates with these numbers, one at a time if wanted."""
+"""Runs the candidates with these numbers; with True one at a time."""
 
 
 class Batch:
-    """So many candidates, by their numbers.
+    """A batch of candidates, identified by their numbers.
 
     Args:
-        count: how many there are.
+        count: the number of candidates.
         run: tries some of them in one sandbox.
     """
 
@@ -199,7 +201,7 @@ class Batch:
         self._deaths, self._silent = 0, True
 
     async def outcomes(self) -> list[CandidateResult]:
-        """How each did.
+        """Return the result of each candidate.
 
         Raises:
             SandboxError: nothing could be run.
@@ -231,7 +233,7 @@ class Batch:
 
 
 def _count(job: EvaluationJob) -> int:
-    """How many forks may run at the same time."""
+    """Return how many forks may run at the same time."""
     return max(1, math.floor(job.cpus))
 
 
@@ -247,7 +249,7 @@ def _report(answer: ProgramAnswer | None, numbers: Sequence[int], stage: Stage) 
 
 
 def observation(answer: ProgramAnswer | None, plan: Plan, texts: Texts) -> SuiteObservation:
-    """Read an observation; when not even the tests could be collected, each of their files counts as broken."""
+    """Read an observation; if no test could be collected at all, each test file counts as broken."""
     reader = _ObservationReader(texts)
     for row in rows(answer):
         reader.take(row)
@@ -260,7 +262,7 @@ def observation(answer: ProgramAnswer | None, plan: Plan, texts: Texts) -> Suite
 
 
 class _ObservationReader:
-    """Takes the lines of a run one by one; what has another form is passed over."""
+    """Reads the lines of a run one by one and ignores those of an unknown form."""
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
@@ -318,14 +320,14 @@ class _ObservationReader:
 
 
 def _bits(text: str) -> frozenset[int]:
-    """The numbers of the bits that are set in a hexadecimal number."""
+    """Return the numbers of the bits that are set in a hexadecimal number."""
     if len(text) > MOST_LINES // 4:
         raise ValueError("too many lines")
     return frozenset(index for index, bit in enumerate(reversed(f"{int(text, 16):b}")) if bit == "1")
 
 
 def rows(answer: ProgramAnswer | None) -> Iterator[list[Any]]:
-    """The lines that are lists beginning with a word."""
+    """Yield the lines that are lists beginning with a string."""
     for line in answer.lines if answer else ():
         try:
             row = json.loads(line)
@@ -336,7 +338,7 @@ def rows(answer: ProgramAnswer | None) -> Iterator[list[Any]]:
 
 
 def outcome(row: list[Any], texts: Texts) -> tuple[int, CandidateResult] | None:
-    """The number of a candidate and how it did, from a line that reports one."""
+    """Return the number and the result of a candidate from a line that reports one; None for other lines."""
     try:
         word, number, how, passed, error = row
         status = RunStatus(how)
@@ -348,10 +350,10 @@ def outcome(row: list[Any], texts: Texts) -> tuple[int, CandidateResult] | None:
 
 
 def _error_info(details: Any, texts: Texts, *, tests: bool) -> ErrorInfo:
-    """Read an error, with the frames of the tree's own files, those of tests only if wanted.
+    """Read an error with the frames of the tree's own files; frames in tests are included only if `tests` is true.
 
     Raises:
-        ValueError, TypeError, KeyError: it has another form.
+        ValueError, TypeError, KeyError: the details have another form.
     """
     frames = [(str(path), int(line), str(function)) for path, line, function in details["frames"]]
     own = [frame for frame in frames if not frame[0].startswith(("/", "<")) and (tests or frame[0] not in texts.tests)]
@@ -363,7 +365,7 @@ def _error_info(details: Any, texts: Texts, *, tests: bool) -> ErrorInfo:
 
 
 def answers(rows: Sequence[list[Any]], variants: int, calls: int) -> list[list[CallResult]]:
-    """For each variant its answers, as far as they came."""
+    """Return for each variant its answers; a missing answer counts as crashed."""
     table = [[MISSING] * calls for _ in range(variants)]
     for row in rows:
         try:

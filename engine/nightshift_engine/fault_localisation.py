@@ -1,12 +1,12 @@
-"""Fault localisation by spectrum: which lines failing tests run more often than passing ones.
+"""Spectrum-based fault localisation: finds lines that failing tests run more often than passing ones.
 
 The suspicion of a line is Ochiai's coefficient of similarity between “this test ran the line” and “this test failed”,
 failed(l) / √(failed · (failed(l) + passed(l))). A. Ochiai (Bull. Jap. Soc. Sci. Fish. 22, 1957) made it for species of
 fish; R. Abreu, P. Zoeteweij and A. J. C. van Gemund (TAICPART-MUTATION 2007) found it to rank faults best.
 
-A line is part of a statement, and a fault in the middle of one shows in its first line as well, so all lines of a
-statement (of a compound one, of its head) share the highest suspicion. That of the last frame of a failing test's
-exception is raised. Ties are broken by the flow of data: how far a line is from what its function returns.
+A fault in the middle of a statement also shows in the statement's first line. So all lines of a statement (of the head,
+if it is compound) get the highest suspicion among them. The last frame of a failing test's exception gets a bonus. Ties
+are broken by data flow: the distance of a line from the function's result.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nightshift_engine.tree import Scope, scopes
 
 
 def distances(function: ast.AST) -> dict[int, int]:
-    """Line to the number of steps from there to a result: 0 for a line that returns, yields, raises or asserts."""
+    """Map each line to its number of steps from a result: 0 for a line that returns, yields, raises or asserts."""
     facts = list(_facts(function, ()))
     makers = defaultdict[str, list[int]](list)
     for number, fact in enumerate(facts):
@@ -44,7 +44,7 @@ def distances(function: ast.AST) -> dict[int, int]:
 
 
 class _Fact:
-    """One statement, or the head of one: the names that it uses and makes, and the heads that guard it."""
+    """A statement, or the head of a compound one: the names that it reads and sets, and the heads that guard it."""
 
     def __init__(self, statement: ast.stmt, guards: tuple[int, ...]) -> None:
         parts = list(_parts(statement))
@@ -63,7 +63,7 @@ class _Fact:
 
 
 def _list_changed(parts: list[ast.AST]) -> set[str]:
-    """Names whose objects are changed in place: `x[i] = …`, `x.a = …`, `x.append(…)`."""
+    """Return the names whose objects are changed in place: `x[i] = …`, `x.a = …`, `x.append(…)`."""
     names = set[str]()
     for node in (node for part in parts for node in ast.walk(part)):
         target = node.func if isinstance(node, ast.Call) else node
@@ -77,7 +77,7 @@ def _list_changed(parts: list[ast.AST]) -> set[str]:
 
 
 def _parts(statement: ast.stmt) -> Iterator[ast.AST]:
-    """The statement itself, or the head of a compound one."""
+    """Yield the statement itself, or the parts of the head of a compound one."""
     if not hasattr(statement, "body"):
         yield statement
         return
@@ -87,7 +87,7 @@ def _parts(statement: ast.stmt) -> Iterator[ast.AST]:
 
 
 def _facts(holder: ast.AST, guards: tuple[int, ...]) -> Iterator[_Fact]:
-    """The facts of all statements below, numbered in the order in which they come."""
+    """Iterate over the facts of all statements below, numbered in the order of the text."""
     facts = list[_Fact]()
     _collect(holder, guards, facts)
     return iter(facts)
@@ -105,18 +105,20 @@ def _collect(holder: ast.AST, guards: tuple[int, ...], facts: list[_Fact]) -> No
 
 FRAME_BONUS = 0.25
 FLOW_SHARE = 0.2
-"""How far a line that no result depends on falls behind one that returns it, at most."""
+"""Maximum share that a line loses if no result depends on it, compared with a line that returns the result."""
 REST_SHARE = 0.5
-"""Faults outside of functions are rarer, and each costs an import to try."""
+"""Weight of lines outside functions, relative to the suspicion of lines that every test runs at import. Faults there
+are rarer, and each costs an import to try.
+"""
 NEVER_RUN = 0.4
-"""The share of the highest suspicion of a scope that its other lines have: what should have run is suspect, too."""
+"""Least suspicion of a scope's lines, as a share of its highest: a line that should have run is suspect, too."""
 UNSEEN = 0.05
-"""The suspicion of lines of which nothing is known, where no line of any test could be seen."""
+"""Suspicion of every line if no executed line of any test is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspect:
-    """A scope in which a fault may lie; `lines` are those of it that are suspected, each from 0 to 1."""
+    """A scope in which a fault may be; `lines` maps its suspected lines to a suspicion from 0 to 1."""
 
     path: str
     scope: Scope
@@ -124,16 +126,16 @@ class Suspect:
 
     @property
     def most(self) -> float:
-        """The highest suspicion of its lines."""
+        """Highest suspicion of the scope's lines."""
         return max(self.lines.values(), default=0.0)
 
 
 def suspects(files: Mapping[str, ast.Module], observation: SuiteObservation) -> list[Suspect]:
-    """All scopes with suspected lines, the most suspected first; of equals the smaller one.
+    """Return all scopes with suspected lines, the most suspected first; among equals the one with fewer lines first.
 
     Args:
-        files: the syntax trees of the files that may be changed.
-        observation: what the tests were seen to do.
+        files: path to syntax tree, for the files that may be changed.
+        observation: what the tests did.
     """
     all_suspects = list[Suspect]()
     seen_any = any(test.lines for test in observation.failing)
@@ -149,7 +151,7 @@ def suspects(files: Mapping[str, ast.Module], observation: SuiteObservation) -> 
 
 
 def ochiai(path: str, tests: Iterable[ObservedTest]) -> dict[int, float]:
-    """Line to suspicion, for the lines of a file that failing tests ran."""
+    """Map the lines of a file that failing tests ran to their suspicion."""
     failed, passed, total = Counter[int](), Counter[int](), 0
     for test in tests:
         (passed if test.passed else failed).update(test.lines.get(path, ()))
@@ -158,13 +160,13 @@ def ochiai(path: str, tests: Iterable[ObservedTest]) -> dict[int, float]:
 
 
 def _at_import(tests: Iterable[ObservedTest]) -> float:
-    """The suspicion of what every test runs, because it is run when the file is imported."""
+    """Return the suspicion of lines that every test runs because they run at import."""
     results = [test.passed for test in tests]
     return math.sqrt(results.count(False) / len(results)) if results else UNSEEN
 
 
 def _frames(path: str, observation: SuiteObservation) -> Counter[int]:
-    """The lines in which failing tests, or imports, ended, and how often."""
+    """Count the lines in which failing tests or imports ended."""
     errors = [test.error for test in observation.failing if test.error] + list(observation.broken.values())
     last = [frame for error in errors for frame in error.frames[-1:]]
     return Counter(line for where, line, _ in last if where == path)
@@ -173,7 +175,7 @@ def _frames(path: str, observation: SuiteObservation) -> Counter[int]:
 def _of_scope(
     tree: ast.Module, scope: Scope, raw: Mapping[int, float], frames: Counter[int], at_import: float
 ) -> dict[int, float]:
-    """The suspected lines of a scope with all that is known of them."""
+    """Return the suspected lines of a scope, with bonuses and lower limits applied."""
     span_scores = dict[range, float]()
     for first, last in spans(scope):
         within = range(first, last + 1)
@@ -196,7 +198,7 @@ def _by_flow(tree: ast.Module, scope: Scope, scores: Mapping[int, float]) -> dic
 
 
 def spans(scope: Scope) -> Iterator[tuple[int, int]]:
-    """First and last line of each statement of a scope; of a compound one, of its head."""
+    """Yield the first and last line of each statement of a scope; of a compound statement, those of its head."""
     for statement in scope.statements:
         blocks = [inner for name in ("body", "orelse", "handlers", "finalbody", "cases")
                   for inner in getattr(statement, name, ())]  # fmt: skip

@@ -1,9 +1,9 @@
-"""The names of a scope: which are visible where, and of which kinds their values may be.
+"""The names of a scope: where each is visible, and the kinds of its values.
 
 A kind is a set of type names as `type(x).__name__` gives them (`int`, `NoneType`, `Node`); the empty set is unknown.
-Functions and classes are `callable`, generators and other iterators `iterator`. Kinds steer the order of a search and
-are no proof: they come from values that were seen at run time, from literals and operators, and from what well-known
-builtins and methods return.
+Functions and classes are `callable`, generators and other iterators `iterator`. Kinds guide the order of a search and
+prove nothing: they come from values seen at run time, from literals and operators, and from the results of well-known
+builtins and methods.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _METHODS: dict[str, Kind] = {
     **dict.fromkeys(("union", "intersection", "difference", "symmetric_difference"), SET),
 }
 _LIKE_ARGUMENT = {"abs": 1, "max": 2, "min": 2, "round": 2}
-"""Builtins that return what their first argument is, where they have so many."""
+"""Builtins that return a value of their first argument's kind, each with the fewest arguments for which that holds."""
 _DISPLAYS: dict[type[ast.AST], Kind] = {
     ast.List: LIST,
     ast.ListComp: LIST,
@@ -83,22 +83,22 @@ _DISPLAYS: dict[type[ast.AST], Kind] = {
 
 
 def read_kind(names: frozenset[str]) -> Kind:
-    """A kind from names of types that were seen at run time."""
+    """Return the kind for type names that were seen at run time."""
     return frozenset(_SEEN_AS.get(name, name) for name in names)
 
 
 @lru_cache(maxsize=4096)
 def fits(have: Kind, want: Kind) -> float:
-    """How well something of one kind may stand for another, from 0 (not at all) to 1 (the same type was seen).
+    """Rate how well a value of one kind may replace another, from 0 (not at all) to 1 (a common type was seen).
 
-    What is unknown fits everything less well. An int stands for a float and, rarely, the other way round.
+    An unknown kind fits everything at 0.5. An int and a float may replace each other at 0.7.
     """
     if not have or not want:
         return 0.5
     if have & want:
         return 1.0
     if have >= NONE or want >= NONE:
-        # None alone was seen: a variable that is yet to get its value, or a missing one.
+        # NoneType is one of the kinds: the variable gets its value later, or the value may be missing.
         return fits(have - NONE, want - NONE) * 0.6
     if have & NUMBER and want & NUMBER:
         return 0.3 if "bool" in have | want else 0.7
@@ -108,20 +108,20 @@ def fits(have: Kind, want: Kind) -> float:
 
 
 def is_number(kind: Kind) -> bool:
-    """Whether it is known to be a number and not a bool, apart from being missing."""
+    """Check whether a kind is known to be a number and not a bool; NoneType in it is ignored."""
     return bool(kind - NONE) and kind - NONE <= INT | FLOAT
 
 
 class Kinds:
-    """The kinds of expressions where variables and functions have the kinds that are given."""
+    """The kinds of expressions, given the kinds of variables and functions."""
 
     def __init__(self, variables: Mapping[str, Kind], callables: Mapping[str, Kind] | None = None) -> None:
-        """`callables` are the functions and classes of the file, each with the kind of what it returns."""
+        """Keep the given kinds; `callables` maps functions and classes of the file to the kind of their result."""
         self._variables = variables
         self._callables = callables or {}
 
     def of(self, node: ast.AST) -> Kind:
-        """The kind of an expression; empty when nothing is known."""
+        """Return the kind of an expression; empty if unknown."""
         if isinstance(node, ast.Constant):
             return frozenset({type(node.value).__name__})
         if isinstance(node, ast.Name):
@@ -133,14 +133,14 @@ class Kinds:
         return rule(self, node) if rule else UNKNOWN
 
     def of_name(self, name: str) -> Kind:
-        """The kind of a variable or of a function by its name."""
+        """Return the kind of a variable or of a function by its name."""
         kind = self._variables.get(name)
         if kind is not None:
             return kind
         return CALLABLE if name in self._callables or name in _CALLS else UNKNOWN
 
     def of_call(self, name: str) -> Kind:
-        """The kind of what a function or class returns that is called by this name."""
+        """Return the kind of the result of the function or class with this name."""
         return self._callables.get(name, _CALLS.get(name, UNKNOWN))
 
 
@@ -220,7 +220,7 @@ BUILTINS = (
     *("abs", "all", "any", "bool", "dict", "enumerate", "float", "int", "iter", "len", "list", "max", "min", "next"),
     *("range", "reversed", "round", "set", "sorted", "str", "sum", "tuple", "zip"),
 )
-"""Builtins that a fix may bring in; others are used only where the file uses them."""
+"""Builtins that a fix may introduce; other builtins are used only if the file uses them."""
 
 _INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -239,15 +239,15 @@ class Outside:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visible:
-    """The names at one place.
+    """The names that are visible at one place.
 
     Attributes:
-        near: those that have a value there: parameters, variables of comprehensions, locals that were set before or in
+        near: names that have a value there: parameters, variables of comprehensions, locals that were set before or in
             the same loop; the innermost last.
         later: locals of the function that are set only after the place.
-        owner: the name by which a method knows its object, empty elsewhere.
-        attributes: data attributes of that object that the class speaks of.
-        methods: its methods.
+        owner: the name of a method's first parameter (`self`); empty elsewhere.
+        attributes: data attributes of that object that its class mentions.
+        methods: methods of that object by name.
     """
 
     near: tuple[str, ...] = ()
@@ -257,13 +257,13 @@ class Visible:
     methods: Mapping[str, Function] = field(default_factory=dict)
 
     def within(self, names: Iterable[str]) -> Visible:
-        """The same with further names that have a value, such as the variables of a comprehension."""
+        """Return a copy with further names that have a value, such as the variables of a comprehension."""
         new = tuple(names)
         return replace(self, near=(*(name for name in self.near if name not in new), *dict.fromkeys(new)))
 
 
 def outside(tree: ast.Module) -> Outside:
-    """The names that the module binds at its top, in whatever branch."""
+    """Return the names that the module binds at its top level, in any branch."""
     functions: dict[str, Function] = {}
     classes: dict[str, ast.ClassDef] = {}
     imports: dict[str, None] = {}
@@ -281,7 +281,7 @@ def outside(tree: ast.Module) -> Outside:
 
 
 def list_bound(node: ast.AST) -> Iterator[str]:
-    """The names that a statement, or a target, gives a value itself; not those of statements and scopes inside it."""
+    """Yield the names that a statement or a target binds itself, without those of statements and scopes inside it."""
     if isinstance(node, Function | ast.ClassDef):
         yield node.name
     elif isinstance(node, ast.Name):
@@ -299,7 +299,7 @@ def list_bound(node: ast.AST) -> Iterator[str]:
 
 
 def _list_captured(node: ast.AST) -> Iterator[str]:
-    """The name that a pattern itself gives a value."""
+    """Yield the name that a pattern itself binds."""
     name = node.rest if isinstance(node, ast.MatchMapping) else None
     if isinstance(node, ast.MatchAs | ast.MatchStar):
         name = node.name
@@ -315,13 +315,13 @@ def _of_clause(clause: ast.ExceptHandler | ast.match_case) -> Iterator[str]:
 
 
 def parameters(args: ast.arguments) -> tuple[str, ...]:
-    """The names of all parameters, in order."""
+    """Return the names of all parameters, in order."""
     every = [*args.posonlyargs, *args.args, args.vararg, *args.kwonlyargs, args.kwarg]
     return tuple(arg.arg for arg in every if arg)
 
 
 class Locals:
-    """The locals of one function body (or of a module or a class body), and where each first gets a value."""
+    """The locals of one function body (or of a module or a class body), and the statement that first sets each."""
 
     def __init__(self, body: Iterable[ast.stmt], given: Iterable[str] = ()) -> None:
         self._given = tuple(given)
@@ -331,7 +331,7 @@ class Locals:
         self._count(body, 0)
 
     def at(self, statement: ast.stmt) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The names that may have a value when the statement begins, and those that get theirs only later."""
+        """Return the names that may have a value when the statement begins, and those that are set only later."""
         number = self._number[id(statement)]
         last = max(number - 1, self._until[id(statement)])
         near = [name for name, first in self._first.items() if first <= last]
@@ -351,7 +351,7 @@ class Locals:
 
 
 def attributes(owner: ast.ClassDef) -> tuple[str, ...]:
-    """The data attributes that the methods of a class speak of through their first parameter; methods left out."""
+    """Return the data attributes that a class's methods use through their first parameter; methods are left out."""
     methods = {item.name for item in owner.body if isinstance(item, Function)}
     names: dict[str, None] = {}
     for item in owner.body:
@@ -365,12 +365,12 @@ def attributes(owner: ast.ClassDef) -> tuple[str, ...]:
 
 
 def methods(owner: ast.ClassDef) -> dict[str, Function]:
-    """The functions of a class's body by name."""
+    """Return the functions of a class's body by name."""
     return {item.name: item for item in owner.body if isinstance(item, Function)}
 
 
 def _flat(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """All statements of a body and of the blocks in it, but not those of functions and classes."""
+    """Yield all statements of a body and of the blocks in it, but not those of functions and classes."""
     for statement in body:
         yield statement
         yield from _flat(_blocks(statement))
@@ -391,9 +391,9 @@ _ANNOTATED = {"int", "float", "str", "bool", "list", "dict", "set", "tuple", "by
 
 
 def infer(nodes: list[ast.AST], outer: Outside, at_run_time: Mapping[str, frozenset[str]]) -> Kinds:
-    """The kinds in a scope that consists of these nodes.
+    """Infer the kinds in a scope that consists of these nodes.
 
-    The entry `x[]` is the kind of what an iteration of `x` or an index into it gives, `self.x` that of an attribute.
+    The entry `x[]` is the kind of the items of `x` (by iteration or index), `self.x` that of an attribute.
     """
     callables = _callables(outer)
     variables: dict[str, Kind] = {name: read_kind(kinds) for name, kinds in at_run_time.items()}
@@ -402,7 +402,7 @@ def infer(nodes: list[ast.AST], outer: Outside, at_run_time: Mapping[str, frozen
     kinds = Kinds(variables, callables)
     for name, kind in _of_objects(outer, Kinds({}, callables)).items():
         variables.setdefault(name, kind)
-    # Twice, since a loop may use a name before the line that tells its kind.
+    # Two passes, because a loop may use a name before the line that shows its kind.
     for _ in range(2):
         for node in nodes:
             for name, kind in _list_shown(node, kinds):
@@ -412,7 +412,7 @@ def infer(nodes: list[ast.AST], outer: Outside, at_run_time: Mapping[str, frozen
 
 
 def read_annotation(annotation: ast.expr | None) -> Kind:
-    """The kind that an annotation names; unknown when it is not a plain one."""
+    """Return the kind that an annotation names; unknown if the annotation is not a plain one."""
     if isinstance(annotation, ast.Subscript):
         return read_annotation(annotation.value)
     if isinstance(annotation, ast.BinOp):
@@ -436,7 +436,7 @@ def _callables(outer: Outside) -> dict[str, Kind]:
 
 
 def _of_objects(outer: Outside, kinds: Kinds) -> dict[str, Kind]:
-    """The kinds of `self.x` as the classes of the file set it; those that differ between classes are left out."""
+    """Return the kinds of `self.x` as the file's classes set them, without names whose kinds differ."""
     kinds_by_name: dict[str, set[Kind]] = {}
     for owner in outer.classes.values():
         for node in ast.walk(owner):
@@ -473,7 +473,7 @@ def _own(body: list[ast.stmt]) -> Iterator[ast.AST]:
 
 
 def _list_shown(node: ast.AST, kinds: Kinds) -> Iterator[tuple[str, Kind]]:
-    """Yield the kinds of names that one node shows."""
+    """Yield names with the kinds that one node shows."""
     if isinstance(node, ast.Assign):
         for target in node.targets:
             yield from _infer_assigned(target, node.value, kinds)
@@ -512,7 +512,7 @@ def _defaults(node: ast.arguments, kinds: Kinds) -> Iterator[tuple[str, Kind]]:
     positional = [*node.posonlyargs, *node.args]
     for arg, default in zip(positional[len(positional) - len(node.defaults) :], node.defaults, strict=True):
         kind = kinds.of(default)
-        # A default of None says what may be missing, not what is usual.
+        # A default of None shows that the value may be missing, not its usual kind.
         yield arg.arg, kind if kind != frozenset({"NoneType"}) else UNKNOWN
 
 

@@ -1,4 +1,4 @@
-"""The engine's question and answer: a problem with its time, the progress of the search, and its finding."""
+"""The engine's question and answer: a problem with its time budget, the progress of the search, and the finding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nightshift.core.text.encoding import encode
 from nightshift_engine.evaluation import EvaluationJob
 
 REFUSALS = 3
-"""After so many refusals a search sees the whole tests."""
+"""Number of refusals after which a search sees the whole tests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,13 +20,13 @@ class Problem:
 
     Attributes:
         job: the tree, the change so far on top of it, and the tests.
-        task_id: by which earlier searches are found again; None outside a task.
-        whole_tests: the tests with what is held out of them, for the case that what is shown does not suffice; empty
-            where nothing is held out.
-        description: the owner's words: data, good for names and constants at most.
+        task_id: identifies the task, so that its earlier searches are found again; None outside a task.
+        whole_tests: the tests with their held-out cases, for searches that the shown tests do not suffice for; empty if
+            nothing is held out.
+        description: the task's description by the owner. It is data, used for names and constants at most.
         excluded: digests (`nightshift.core.tasks.task.digest`) of whole changes that a suite has refused; see
             `refuses`.
-        budget_s: how long the search may take, in seconds.
+        budget_s: time budget of the search in seconds.
     """
 
     job: EvaluationJob
@@ -38,11 +38,11 @@ class Problem:
 
     @property
     def sees_all(self) -> bool:
-        """Whether so many changes that pass the shown tests were refused that the whole tests are to be used."""
+        """True if enough changes that pass the shown tests were refused that the search must use the whole tests."""
         return bool(self.whole_tests) and len(self.excluded) >= REFUSALS
 
     def refuses(self, change: Change) -> bool:
-        """Whether a suite has refused the tree that this change, on top of the job's, would give."""
+        """Check whether a suite has refused the tree that results from this change on top of the job's change."""
         if not self.excluded:
             return False
         full_change = {**self.job.change, **change}
@@ -51,9 +51,9 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a search is: candidates `tried` of `estimated`; the `best` so far passes so many failing tests.
+    """The progress of a search: candidates `tried` of `estimated`, and the most tests that a candidate passed (`best`).
 
-    `text` says it in one line, for the log.
+    `text` is the progress as one line for the log.
     """
 
     tried: int = 0
@@ -63,7 +63,7 @@ class Progress:
 
 
 OnProgress = Callable[[Progress], None]
-"""Takes progress; quick, and never raises."""
+"""A callback for progress; it must be quick and must not raise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,17 +71,18 @@ class Finding:
     """The result of a search.
 
     Attributes:
-        change: files on top of the job's change, each with its complete new text; None when nothing was found.
-        plan: in words and some lines: which places are suspected and why, and what will be or was tried.
-        description: what the change does, in one sentence; empty without one.
+        change: path to complete new text, on top of the job's change; None if nothing was found.
+        plan: a few lines: the suspected lines and why, and what will be or was tried.
+        description: the effect of the change in one sentence; empty without a change.
         reflection: what was excluded and why, for a search that follows a refusal or found nothing.
-        tried: how many candidates ran.
-        estimated: how many there were to try.
-        seconds: how long it took.
-        kind: how it was found: the kind of edit, `quick`, `synthesis`.
-        warning: why the change may fit these tests alone; empty where there is no reason to think so.
+        tried: number of candidates that ran.
+        estimated: number of candidates that there were to try.
+        seconds: duration of the search.
+        kind: how the change was found: the kind of edit, `quick` or `synthesis`.
+        warning: why the change may fit only these tests; empty if there is no reason to think so.
         why_not: why nothing was found, in a sentence; empty with a change.
-        saw_held_out: whether it used the whole tests, so that none of them is independent evidence for the change.
+        saw_held_out: True if the search used the whole tests, so that none of them is independent evidence for the
+            change.
     """
 
     change: Change | None = None
@@ -98,7 +99,7 @@ class Finding:
 
 
 def settle(base: Tree, change: Change) -> Change:
-    """The change without what leaves the base as it is, as the agent settles the changes that it digests."""
+    """Return the change without entries that leave the base as it is, as the agent does before it digests a change."""
     entries = base.entries()
     return {path: text for path, text in change.items() if not _same(base, path, text, is_present=path in entries)}
 

@@ -1,13 +1,13 @@
 """The search for variants that pass: the likeliest first, in batches, then second edits to partial fixes.
 
-A variant is a file with edits applied to its tree; none whose text was seen before is tried again.
+A variant is a file with edits applied to its tree. A variant whose text was seen before is not tried again.
 
-While a batch runs in the sandbox, the texts of the next are made in a thread. A first variant that passes does not end
-the search: those that are nearly as likely are tried as well, so that there is something to choose from.
+While a batch runs in the sandbox, a thread makes the texts of the next batch. The first variant that passes does not
+end the search: variants that are nearly as likely are tried too, so that there is a choice.
 
-Faults in two places, or a fix that takes two edits, are found by growing: a partial fix, a variant that lets some
-failing test pass, is observed like the original, and edits to it are tried, ordered by the likelihood of both. When no
-partial fix is left, the likeliest single edits are grown blindly.
+Faults in two places, and fixes that take two edits, are found by growing. A partial fix is a variant that lets some
+failing test pass. It is observed like the original, and edits to it are tried, ordered by the likelihood of both edits.
+When no partial fix is left, the likeliest single edits are grown blindly.
 """
 
 from __future__ import annotations
@@ -39,19 +39,28 @@ from nightshift_engine.tree import at
 
 FIRST_BATCH, MOST_BATCH = 64, 600
 BATCH_S = 1.2
-"""How long a batch should run: long enough that starting a sandbox does not count, short enough to show progress."""
+"""Seconds that a batch should run: long enough to make the start of a sandbox negligible, short enough to show
+progress.
+"""
 AFTER_SHARE, AFTER_S, AFTER_TRIED = 0.34, 4.0, 400
-"""When something passes, variants at least so likely are still tried, for so long, so many."""
+"""Bounds of the search after the first variant that passes: the least likelihood relative to that variant, seconds, and
+number of variants.
+"""
 LOOKED_AT, GROWN, GROWN_AT_ONCE, GROW_EVERY = 100, 12, 3, 400
-"""How many variants that may be partial fixes are run again on all tests; how many of these are grown, and how many at
-a time; after how many candidates that is done again."""
+"""Numbers for growing: possible partial fixes that are run again on all tests, partial fixes of these that are kept,
+those grown at a time, and candidates between two rounds.
+"""
 GROWTH = 0.3
-"""How likely a variant that lets all failing tests pass is the half of a fix, against a first edit of weight 1."""
+"""Likelihood of a partial fix that lets all failing tests pass, relative to a first edit of weight 1. Other partial
+fixes get their share of it.
+"""
 BLIND, BLIND_AT_ONCE = 80, 8
-"""How many single edits are grown when nothing else is left."""
+"""Number of single edits that are grown when nothing else is left, and how many of them are grown at a time."""
 REPORT_S = 2.0
 RETRIED, SLOW_STEPS, SLOW_S = 72, 20, 4.0
-"""When all others have failed, so many that ran out of steps or time get so many times as much."""
+"""When all others have failed: the number of variants out of steps or time that are retried, and the factors for their
+steps and time.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +75,7 @@ class SearchSpace:
 
 @dataclass(slots=True, kw_only=True)
 class SearchResult:
-    """The result of a search; `passing` in the order of likelihood."""
+    """The result of a search; `passing` is in the order of likelihood."""
 
     passing: list[Variant] = field(default_factory=list)
     tried: int = 0
@@ -80,10 +89,10 @@ class Search:
 
     Args:
         evaluator: runs the candidates.
-        space: what is searched.
-        deadline: `time.monotonic()` at which it must end.
-        on_progress: takes progress.
-        accepts: whether a variant may be an answer at all.
+        space: the search space.
+        deadline: the value of `time.monotonic()` at which the search must end.
+        on_progress: called with the progress.
+        accepts: checks whether a variant may be an answer at all.
     """
 
     def __init__(
@@ -143,7 +152,7 @@ class Search:
         return bool(self._result.passing)
 
     def _has_enough(self, likelihood: float) -> bool:
-        """Whether to stop, where the next variant would be so likely."""
+        """Check whether to stop if the next variant has this likelihood."""
         now = time.monotonic()
         if now >= self._deadline or likelihood <= 0:
             return True
@@ -153,7 +162,7 @@ class Search:
         return likelihood < won * AFTER_SHARE or now - at > AFTER_S or self._result.tried - tried > AFTER_TRIED
 
     async def _try_all(self) -> None:
-        """Try the candidates, the likeliest first, until there is enough; grow partial fixes on the way."""
+        """Try the candidates, the likeliest first, until there are enough; grow partial fixes in between."""
         batch = await asyncio.to_thread(self._candidates.take, self._size)
         while batch and not self._has_enough(batch[0].likelihood):
             ahead = asyncio.create_task(asyncio.to_thread(self._candidates.take, self._size))
@@ -165,7 +174,7 @@ class Search:
                 await self._grow()
 
     async def _try(self, batch: Sequence[Variant], limits: EvaluationLimits) -> None:
-        """Run a batch and note how each variant did."""
+        """Run a batch and note the result of each variant."""
         began = time.monotonic()
         left_s = max(1.0, self._deadline - began)
         wall_s = min(limits.wall_s, left_s)
@@ -203,7 +212,7 @@ class Search:
             await self._try_all()
 
     async def _grow(self) -> None:
-        """Add the edits to the best partial fixes to the candidates."""
+        """Add the edits of the best partial fixes to the candidates."""
         await self._rank_partial_fixes()
         for share, variant in self._partial_fixes[:GROWN_AT_ONCE]:
             if time.monotonic() < self._deadline:
@@ -212,7 +221,7 @@ class Search:
         self._grow_at = self._result.tried + GROW_EVERY
 
     async def _rank_partial_fixes(self) -> None:
-        """Keep the variants that pass more tests in all than the original, the best first."""
+        """Run possible partial fixes on all tests and keep those that pass more tests than the original, best first."""
         ranked = sorted(self._maybe_partial, key=lambda entry: (-entry[0], -entry[1].likelihood))[:LOOKED_AT]
         self._maybe_partial, variants = [], [variant for _, variant in ranked]
         limits = replace(self._limits, max_failures=len(self._order))
@@ -228,7 +237,7 @@ class Search:
         del self._partial_fixes[GROWN:]
 
     async def _grow_from(self, variant: Variant) -> CandidateStream:
-        """The edits to a variant, which is observed like the original."""
+        """Return the stream of second edits to a variant, which is observed like the original."""
         text = await asyncio.to_thread(ast.unparse, variant.tree)
         job = replace(self._space.job, change={**self._space.job.change, variant.path: text})
         observation = await self._evaluator.observe(job)
@@ -239,7 +248,7 @@ class Search:
         return await asyncio.to_thread(self._stream, trees, suspects, observation, variant)
 
     async def _retry_slow(self) -> None:
-        """Try again, with more steps and time, what ran out of them."""
+        """Retry the variants that ran out of steps or time, with more of both."""
         limits = self._limits
         longer = replace(limits, steps=limits.steps * SLOW_STEPS, wall_s=limits.wall_s * SLOW_S, max_failures=1)
         slow, self._slow = self._slow[:RETRIED], []
@@ -249,7 +258,7 @@ class Search:
             await self._try(batch, longer)
 
     async def _grow_blindly(self, suspects: Sequence[fault_localisation.Suspect]) -> None:
-        """Add second edits to the likeliest single ones, although none of these fixed anything alone."""
+        """Add second edits to the likeliest single edits, although none of these fixed anything alone."""
         for number, variant in enumerate(sorted(self._likely, key=lambda variant: -variant.likelihood), 1):
             if self._is_over():
                 return
@@ -283,17 +292,17 @@ def _batch(items: Sequence[Variant], size: int) -> list[Sequence[Variant]]:
 
 EDIT_OPERATORS: tuple[EditOperator, ...] = (*EXPRESSION_EDITS, *STATEMENT_EDITS)
 MOST_EDITS = 40_000
-"""So many edits of one stream are kept; less likely ones are dropped."""
+"""Maximum number of edits of one stream; less likely ones are dropped."""
 EQUAL_SIDES = 0.03
 SUSPICION_POWER = 2.0
-"""The power of a line's suspicion in an edit's likelihood."""
+"""Exponent of a line's suspicion in the likelihood of an edit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
     """A file with edits.
 
-    `tree` is the whole file's, `text` that of the scope. `likelihood` is the product over its edits.
+    `tree` is the tree of the whole file, `text` the text of the scope. `likelihood` is the product over the edits.
     """
 
     path: str
@@ -305,39 +314,39 @@ class Variant:
 
     @property
     def candidate(self) -> Candidate:
-        """As the sandbox takes it."""
+        """The variant in the form that the sandbox accepts."""
         return Candidate(path=self.path, scope=self.scope, text=self.text)
 
     @property
     def kind(self) -> str:
-        """The kinds of its edits."""
+        """Kinds of the edits, joined by `+`."""
         return "+".join(edit.kind for edit in self.edits)
 
 
 @dataclass(slots=True)
 class SeenTexts:
-    """The texts of scopes that were seen, so that no two variants are tried that read the same."""
+    """The texts of scopes seen so far, so that no two variants with the same text are tried."""
 
     texts: set[tuple[str, str, str]] = field(default_factory=set)
 
     def is_new(self, path: str, scope: str, text: str) -> bool:
-        """Tell whether a text comes for the first time, and remember it."""
+        """Check whether a text is seen for the first time, and remember it."""
         before = len(self.texts)
         self.texts.add((path, scope, text))
         return len(self.texts) > before
 
 
 class CandidateStream:
-    """The variants that come of one edit to the suspected scopes of some trees, the likeliest first.
+    """The variants with one edit to the suspected scopes of some trees, the likeliest first.
 
     Args:
         trees: path to syntax tree.
-        suspects: where to edit.
-        observation: what the tests were seen to do.
+        suspects: the scopes to edit.
+        observation: what the tests did.
         words: the vocabulary of each file.
         seen_texts: the texts that were tried; grows.
-        before: the edits that the trees hold already.
-        likelihood: that of those edits together.
+        before: the edits that the trees already contain.
+        likelihood: the likelihood of those edits together.
     """
 
     def __init__(
@@ -352,7 +361,7 @@ class CandidateStream:
         likelihood: float = 1.0,
     ) -> None:
         self._trees, self._seen_texts, self._before, self._base = trees, seen_texts, before, likelihood
-        for suspect in suspects:  # a variant that reads as what there is changes nothing
+        for suspect in suspects:  # a variant with the present text changes nothing
             seen_texts.is_new(suspect.path, suspect.scope.name, _text(trees[suspect.path], suspect))
         queue = [
             (edit.weight * _suspicion(suspect, edit) * _plausibility(trees[suspect.path], edit), number, edit, suspect)
@@ -364,17 +373,17 @@ class CandidateStream:
 
     @property
     def size(self) -> int:
-        """How many edits there are, those that read the same counted each."""
+        """Number of edits; edits that give the same text are counted separately."""
         return len(self._queue)
 
     @property
     def left(self) -> int:
-        """How many of them were not looked at yet."""
+        """Number of edits that were not looked at yet."""
         return len(self._queue) - self._next
 
     @property
     def likelihood(self) -> float:
-        """That of the next variant; 0 at the end."""
+        """Likelihood of the next variant; 0 at the end."""
         return self._base * self._queue[self._next][0] if self.left else 0.0
 
     def __iter__(self) -> Iterator[Variant]:
@@ -389,7 +398,7 @@ class CandidateStream:
         tree = edit.apply(self._trees[suspect.path])
         try:
             text = _text(tree, suspect)
-        except (ValueError, RecursionError):  # what cannot be written as text is no program
+        except (ValueError, RecursionError):  # the tree cannot be written as text
             return None
         if not self._seen_texts.is_new(suspect.path, suspect.scope.name, text):
             return None
@@ -411,12 +420,12 @@ class CandidateQueue:
         self._heap = list[tuple[float, int]]()
 
     def add(self, stream: CandidateStream) -> None:
-        """Take the variants of another stream as well."""
+        """Add the variants of another stream."""
         self._streams.append((iter(stream), stream))
         self._push(len(self._streams) - 1)
 
     def take(self, most: int) -> list[Variant]:
-        """The next variants."""
+        """Return up to `most` of the next variants."""
         taken = list[Variant]()
         while self._heap and len(taken) < most:
             _, number = heapq.heappop(self._heap)
@@ -453,7 +462,7 @@ def _suspicion(suspect: Suspect, edit: Edit) -> float:
 
 
 def _plausibility(tree: ast.Module, edit: Edit) -> float:
-    """Less than 1 where an edit makes both sides of an operator the same, as in `x - x`: hardly anyone means that."""
+    """Return a factor below 1 if an edit makes both operands equal, as in `x - x`, which is rarely meant."""
     if edit.count is not None or not edit.position:
         return 1.0
     here, new = at(tree, edit.position), edit.new[0]
@@ -463,7 +472,7 @@ def _plausibility(tree: ast.Module, edit: Edit) -> float:
 
 
 def _sides(node: ast.AST) -> list[ast.expr]:
-    """Return the operands of an operator that makes little of two equal sides."""
+    """Return the operands of an operator for which equal operands make little sense; empty for other nodes."""
     match node:
         case ast.BinOp(left=left, right=right, op=ast.Sub() | ast.Div() | ast.FloorDiv() | ast.Mod() | ast.BitXor()):
             return [left, right]

@@ -1,8 +1,8 @@
-"""The files that a fix may change: which they are, and how a changed tree is written into a file's own text.
+"""The files that a fix may change, and the writer that turns a changed tree into a new text of the file.
 
-The two trees are compared from the top; where they differ in one node, that node's text is replaced, where they differ
-in statements, those lines. What cannot be said in so small a change is said in a larger one: the statement, the
-function, the file. Each result is parsed again and must give the wanted tree.
+The writer compares the old and the new tree from the top. Where a node differs, its text is replaced; where statements
+differ, their lines are replaced. If so small a replacement does not give the wanted tree, the statement, the function
+or the file is replaced as a whole. Each result is parsed again and must give the wanted tree.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ MOST_FILES = 40
 
 @dataclass(frozen=True, slots=True)
 class ProgramText:
-    """A program as Python reads it, whatever encoding its file has (PEP 263)."""
+    """A program as Python decodes it, in whatever encoding its file is (PEP 263)."""
 
     text: str
     encoding: str = "utf-8"
 
     def file_text(self, text: str) -> str:
-        """A new text of the program as that of its file, in its encoding (see `nightshift.core.text.encoding`)."""
+        """Convert a new text of the program to its file's text and encoding (see `nightshift.core.text.encoding`)."""
         return text if self.encoding == "utf-8" else decode(text.encode(self.encoding, "backslashreplace"))
 
 
 def program_text(file_text: str) -> ProgramText | None:
-    """The program in a file's text; None where Python cannot decode the file."""
+    """Return the program in a file's text; None if Python cannot decode the file."""
     if is_utf8(file_text):
         return ProgramText(file_text)
     raw = encode(file_text)
@@ -48,29 +48,29 @@ def program_text(file_text: str) -> ProgramText | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """Path to program, and path to syntax tree of those that parse."""
+    """Path to program, and path to syntax tree for the programs that parse."""
 
     programs: Mapping[str, ProgramText] = field(default_factory=dict)
     trees: Mapping[str, ast.Module] = field(default_factory=dict)
 
     @property
     def texts(self) -> dict[str, str]:
-        """Path to text, as Python reads it."""
+        """Path to text, as Python decodes it."""
         return {path: program.text for path, program in self.programs.items()}
 
     def render(self, path: str, tree: ast.Module) -> str:
-        """The text of a file that is to have this tree."""
+        """Return the new text of a file that gets this tree."""
         program = self.programs[path]
         return program.file_text(render(program.text, tree))
 
 
 def sources(job: EvaluationJob, observation: SuiteObservation) -> Sources:
-    """Read what may be changed: Python files that are no tests and steer none.
+    """Read the files that may be changed: Python files that are neither tests nor test configuration.
 
     Args:
         job: the tree.
-        observation: what the tests were seen to do; files of the base take part if failing tests ran them, or ended
-            there.
+        observation: what the tests did; a file of the base is read if failing tests ran it, or if it is in the
+            traceback of an error.
     """
     programs = dict[str, ProgramText]()
     for path in list(dict.fromkeys(_paths(job, observation)))[:MOST_FILES]:
@@ -106,7 +106,7 @@ _SIGNS: dict[type[ast.AST], str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Cut:
-    """Bytes from `start` to `stop` of the text are replaced."""
+    """A replacement of the bytes from `start` to `stop` of the text."""
 
     start: int
     stop: int
@@ -114,11 +114,11 @@ class _Cut:
 
 
 def render(text: str, wanted: ast.Module) -> str:
-    """The file's text with the least change that makes `wanted` of it.
+    """Return the file's text with the smallest change that results in the tree `wanted`.
 
     Args:
-        text: the file as it is; must parse.
-        wanted: the tree that it is to have.
+        text: the present text of the file; must parse.
+        wanted: the tree that the new text must have.
     """
     aim = ast.dump(wanted)
     for wrapped in (False, True):
@@ -140,7 +140,7 @@ def _reads_as(text: str, aim: str) -> bool:
 
 
 class _Writer:
-    """Finds the cuts; `depth` is the smallest thing that is replaced as a whole."""
+    """Finds the cuts; `depth` is the smallest unit that is replaced as a whole."""
 
     def __init__(self, text: str, depth: str) -> None:
         self._raw, self._depth = text.encode(), depth
@@ -152,7 +152,7 @@ class _Writer:
         self._sources = {ast.dump(node): node for node in ast.walk(self._tree) if isinstance(node, ast.stmt)}
 
     def cuts(self, wanted: ast.Module, *, wrapped: bool) -> Iterator[_Cut]:
-        """The cuts that make the wanted tree; `wrapped` puts replaced expressions into parentheses."""
+        """Yield the cuts that result in the wanted tree; `wrapped` puts replaced expressions into parentheses."""
         yield from self._differences(self._tree, wanted, wrapped=wrapped)
 
     def _differences(self, old: Any, new: Any, *, wrapped: bool) -> Iterator[_Cut]:
@@ -165,7 +165,7 @@ class _Writer:
             yield from inner
 
     def _inner(self, old: Any, new: Any, *, wrapped: bool) -> list[_Cut] | None:
-        """The cuts inside of two nodes; None where the nodes must be replaced as a whole."""
+        """Return the cuts inside two nodes; None if the nodes must be replaced as a whole."""
         if type(old) is not type(new) or self._is_smallest(old):
             return None
         cuts = list[_Cut]()
@@ -188,7 +188,7 @@ class _Writer:
         return cuts
 
     def _sign(self, old: Any, field: str, before: Any, after: Any) -> list[_Cut] | None:
-        """The cuts that replace operators, each in the gap between its operands."""
+        """Return the cuts that replace operators, each in the gap between its operands; None if that is impossible."""
         if field == "ops" and len(before) == len(after):
             operands = [old.left, *old.comparators]
             gaps = list(zip(operands, operands[1:], before, after, strict=False))
@@ -224,7 +224,7 @@ class _Writer:
         return _Cut(start=start, stop=stop, text=f"({text})" if needs else text)
 
     def _of_block(self, before: list[Any], after: list[Any], *, wrapped: bool) -> list[_Cut]:
-        """The cuts in a list of statements: what stands alike at both ends stays."""
+        """Return the cuts in a list of statements; equal statements at both ends stay."""
         olds, news = [ast.dump(node) for node in before], [ast.dump(node) for node in after]
         if olds == news:
             return []
@@ -243,7 +243,7 @@ class _Writer:
         return [self._insert(before, head, new)]
 
     def _statements(self, old: list[Any], new: list[Any]) -> _Cut:
-        """Whole lines, from the first statement to the last."""
+        """Return the cut that replaces whole lines, from the first statement to the last."""
         indent = old[0].col_offset
         first = min([old[0].lineno, *(d.lineno for d in getattr(old[0], "decorator_list", ()))])
         start, stop = self._starts[first - 1], self._starts[old[-1].end_lineno]
@@ -261,7 +261,7 @@ class _Writer:
         return "".join(f"{' ' * indent}{line}\n" if line.strip() else "\n" for line in lines)
 
     def _source(self, statement: Any) -> list[str]:
-        """A statement's lines: its own from the file where it is one that was moved or copied."""
+        """Return the lines of a statement, taken from the file if the statement was moved or copied."""
         original = self._sources.get(ast.dump(statement))
         segment = ast.get_source_segment(self._raw.decode(), original) if original else None
         if original is None or not segment:
@@ -273,7 +273,7 @@ class _Writer:
         return self._starts[line - 1] + column
 
     def _quote(self, text: str) -> str:
-        """The text with the quotation marks that the file prefers."""
+        """Return the text with the quotation marks that the file prefers."""
         if not self._double:
             return text
         rows, lines = list(text.split("\n")), text
@@ -294,7 +294,7 @@ def _is_block(value: Any) -> bool:
 
 
 def _pairs(before: list[Any], after: Any) -> bool:
-    """Tell whether two lists of expressions, or of what holds some, can be compared one by one."""
+    """Check whether two lists of nodes can be compared one by one."""
     alike = isinstance(after, list) and len(before) == len(after)
     return (
         alike and all(hasattr(node, "lineno") for node in before) and all(isinstance(node, ast.AST) for node in after)

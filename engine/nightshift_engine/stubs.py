@@ -1,4 +1,4 @@
-"""Functions without a body: which there are, and what is read of one. Nothing of it is run."""
+"""Functions without a body: finding them, and reading their signature, docstring and examples without running them."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?")
 class Stub:
     """A function that has no body yet.
 
-    `head` is its text up to the body, docstring included, from column 0; `indent` that of its body. `examples` are
-    arguments in the order of the parameters and the result, from the docstring. `numbers` tells that it may give a
-    whole number in the place of a broken one and the other way round. `constants` are those of the docstring as source
-    text, `words` the words of name and docstring.
+    `head` is its text up to the body, docstring included, from column 0; `indent` is the indentation of its body.
+    `examples` are pairs of arguments, in the order of the parameters, and result, from the docstring. `numbers` is true
+    if an int and a float count as the same result. `constants` are the docstring's constants as source text, `words`
+    the words of its name and docstring.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Stub:
 
 
 def read(text: str, scope: str) -> Stub | str:
-    """The stub of a scope, or why there is none."""
+    """Return the stub of a scope, or the reason why there is none."""
     tree = parse_quietly(text)
     if tree is None:
         return "the file does not parse"
@@ -78,7 +78,7 @@ def _stub(text: str, node: ast.FunctionDef) -> Stub:
 
 
 def _head(text: str, node: ast.FunctionDef) -> str:
-    """The lines from the first decorator to the docstring, without what stands in the place of the body."""
+    """Return the lines from the first decorator to the docstring, without the placeholder for the body."""
     lines = text.splitlines()
     first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
     if ast.get_docstring(node) is not None:
@@ -96,7 +96,7 @@ def _indent(text: str, node: ast.FunctionDef) -> str:
 
 
 def _constants(doc: str, names: set[str]) -> tuple[str, ...]:
-    """Texts in quotes, code that is no name of the function's, and numbers."""
+    """Return quoted texts, code in backquotes that is not one of `names`, and numbers."""
     code = [text if _is_literal(text) else repr(text) for text in _CODE.findall(doc) if text not in names]
     texts = [*_QUOTED.findall(doc), *code, *_NUMBER.findall(doc)]
     return tuple(dict.fromkeys(repr(literals.read(text)) for text in texts if _is_literal(text)))[:12]
@@ -113,7 +113,7 @@ def _is_literal(text: str) -> bool:
 def _examples(
     doc: str, node: ast.FunctionDef, positional_count: int
 ) -> Iterator[tuple[str, tuple[tuple[object, ...], object]]]:
-    """The examples of a docstring by the text of the call: those of doctest, then calls with a result after them."""
+    """Yield the docstring's examples with the text of the call: doctest examples, then calls in the prose."""
     if node.args.vararg or node.args.kwarg or node.args.kwonlyargs:
         return
     defaults = [_value(default) for default in node.args.defaults]
@@ -137,7 +137,7 @@ def _of_doctest(doc: str) -> list[tuple[str, str]]:
 
 
 def _of_prose(doc: str, name: str) -> Iterator[tuple[str, str]]:
-    """Calls in running text, such as `f(2) -> 4`."""
+    """Yield calls in running text with their results, such as `f(2) -> 4`."""
     for match in re.finditer(rf"(?<![\w.>]){re.escape(name)}\(", doc):
         for end in (i + 1 for i, char in enumerate(doc[: match.start() + 400]) if char == ")" and i >= match.end()):
             call = doc[match.start() : end]
@@ -149,10 +149,10 @@ def _of_prose(doc: str, name: str) -> Iterator[tuple[str, str]]:
 
 
 def _literal_prefix(text: str) -> list[str]:
-    """The longest literal that a line begins with."""
+    """Return the longest literal at the beginning of the first line, as a list of at most one."""
     line = text.split("\n", 1)[0].strip().strip("`")
     prefixes = (line[:end] for end in range(min(len(line), 200), 0, -1) if line[end - 1] not in ",. ")
-    bare = line[:1] not in {"(", "'", '"', "[", "{"}  # a comma after it is one of the sentence
+    bare = line[:1] not in {"(", "'", '"', "[", "{"}  # there a comma belongs to the sentence
     return [prefix for prefix in prefixes if not (bare and "," in prefix) and _is_literal(prefix)][:1]
 
 
@@ -164,10 +164,10 @@ def _is_call(text: str) -> bool:
 
 
 def _bind(call: str, name: str, names: list[str], defaults: list[object]) -> tuple[object, ...]:
-    """The arguments of a call in the order of the parameters.
+    """Return the arguments of a call in the order of the parameters.
 
     Raises:
-        ValueError: it is not a call of this function with literals alone.
+        ValueError: it is not a call of this function with only literals.
     """
     try:
         node = parse_expression(call)
@@ -200,7 +200,7 @@ class StubPlace:
 
 
 def find(trees: Mapping[str, ast.Module], observation: SuiteObservation) -> list[StubPlace]:
-    """The stubs that failing tests run; all stubs where it is not known what they run."""
+    """Return the stubs that failing tests run; all stubs if the executed lines are unknown."""
     ran = {(path, line) for test in observation.failing for path, lines in test.lines.items() for line in lines}
     stub_places = list[StubPlace]()
     for path, tree in trees.items():
@@ -216,7 +216,7 @@ def find(trees: Mapping[str, ast.Module], observation: SuiteObservation) -> list
 
 
 def fill(tree: ast.Module, stub: StubPlace, text: str) -> ast.Module:
-    """The tree with another text of the function, which begins at column 0."""
+    """Return the tree with the stub's function replaced; `text` begins at column 0."""
     statements = ast.parse(text).body
     function = next(node for node in statements if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
     new_tree: ast.Module = replace(tree, stub.position, function)

@@ -1,7 +1,7 @@
-"""Looks for the body of a stub in a sandbox: one message in, one signed answer out, as a suite is run.
+"""Looks for the body of a stub in a sandbox: the run gets one message and returns one signed answer, as for a suite.
 
-The tests run first, with a recorder in the place of the function. They are prepared for that: what asks for an object's
-identity or type asks for its value instead. Then bodies are searched that agree with all that was recorded.
+The tests run first, with a recorder in place of the function. They are rewritten for that: checks of an object's
+identity or type become checks of its value. Then bodies are searched that agree with all recorded calls.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from nightshift_engine.sources import ProgramText, program_text
 from nightshift_engine.stubs import Stub
 
 TESTS_S = 8.0
-"""How long the tests may take with the recorder; what was learned by then is used."""
+"""Seconds that the tests may take with the recorder; calls recorded by then are used."""
 CONSTANTS = 14
 _INSTALL = "__import__('nightshift_repair.synthesis.recorder', fromlist=['install']).install(globals(), {name!r})"
 MOST = 5
-"""So many bodies are answered."""
+"""Maximum number of bodies that are returned."""
 _SINGLE = (True, False, None)
 _RENAMED = {
     "assertIs": "assertEqual", "assertIsNot": "assertNotEqual", "assertCountEqual": "assertEqual",
@@ -42,7 +42,7 @@ _PRELUDE = "from nightshift_repair.synthesis.recorder import isinstance_ as isin
 
 
 class SandboxSynthesiser:
-    """The port `nightshift_engine.evaluation.Synthesiser`.
+    """The implementation of `nightshift_engine.evaluation.Synthesiser` by a sandbox.
 
     Args:
         suite_runs: runs plans in a sandbox; may be shared.
@@ -52,10 +52,10 @@ class SandboxSynthesiser:
         self._suite_runs = suite_runs
 
     async def synthesise(self, job: SynthesisJob) -> SynthesisResult:
-        """Search for bodies that agree with every example that the tests and the docstring hold.
+        """Search for bodies that agree with every example in the tests and the docstring.
 
         Raises:
-            SandboxError: nothing could be run, or the tests are none of pytest's.
+            SandboxError: nothing could be run, or the tests are not pytest tests.
         """
         text = job.job.text_of(job.path)
         program = None if text is None else program_text(text)
@@ -73,12 +73,12 @@ class SandboxSynthesiser:
 
 
 def write(stub: Stub, body: str) -> str:
-    """The text of the whole function with these statements as its body."""
+    """Return the text of the whole function with these statements as its body."""
     return f"{stub.head}\n{textwrap.indent(body, stub.indent)}\n"
 
 
 def _recording(plan: Plan, path: str, program: ProgramText, name: str) -> Plan:
-    """The plan with the recorder in the place of the function, and with tests that it can follow."""
+    """Return the plan with the recorder in place of the function, and with tests that the recorder can follow."""
     files = tuple(replace(file, text=recordable(file.text)) for file in plan.files)
     texts_of_tests = {file.path: encode(file.text) for file in files}
     recorded = program.file_text(f"{program.text}\n{_INSTALL.format(name=name)}\n")
@@ -87,7 +87,7 @@ def _recording(plan: Plan, path: str, program: ProgramText, name: str) -> Plan:
 
 
 def _task(job: SynthesisJob, stub: Stub) -> dict[str, Any]:
-    """The job of the program inside the sandbox."""
+    """Make the job of the program inside the sandbox."""
     given = [text for text in job.constants if text not in stub.constants and _is_scalar(text)]
     constants = [(text, 1) for text in stub.constants] + [(text, 2) for text in given]
     words = stub.words | {word.lower() for name in job.names for word in name.split("_")}
@@ -105,12 +105,12 @@ def _task(job: SynthesisJob, stub: Stub) -> dict[str, Any]:
 
 
 def _pack(arguments: tuple[object, ...], wanted: object) -> str:
-    """An example in the recorder's form."""
+    """Return an example in the recorder's form."""
     return json.dumps([values.pack(list(arguments)), "gives", values.pack(wanted), None])
 
 
 def _is_scalar(text: str) -> bool:
-    """Tell whether a constant is a number or a text."""
+    """Check whether a constant is a finite number or a text of at most 40 characters."""
     try:
         value = literals.read(text)
     except ValueError:
@@ -123,8 +123,8 @@ def _is_scalar(text: str) -> bool:
 class SearchReport:
     """The report of a search.
 
-    `bodies` have their sizes; `examples` and `tried` expressions are counted, `cost` is how large these got, `ended`
-    how the run did; with `full` the memory was used up.
+    `bodies` maps each body to its size. `examples` and `tried` count examples and expressions; `cost` is the largest
+    size reached. `ended` is how the run ended; `full` is true if the memory was used up.
     """
 
     bodies: dict[str, int] = field(default_factory=dict)
@@ -136,7 +136,7 @@ class SearchReport:
 
 
 def report_of(answer: ProgramAnswer | None) -> SearchReport:
-    """The lines of a run."""
+    """Read the report from the lines of a run."""
     report = SearchReport(ended="" if answer is None else answer.how)
     for row in rows(answer):
         match row:
@@ -151,7 +151,7 @@ def report_of(answer: ProgramAnswer | None) -> SearchReport:
 
 
 def result_of(report: SearchReport, write: Callable[[str], str], budget_s: float) -> SynthesisResult:
-    """The result in words; texts that are no single function are left out."""
+    """Return the result, with a reason if it is empty; texts that are not a single function are left out."""
     ordered = sorted(report.bodies, key=lambda body: (report.bodies[body], body))
     texts = [text for text in map(write, ordered) if _is_function(text)][:MOST]
     return SynthesisResult(
@@ -175,7 +175,7 @@ def _why(report: SearchReport, budget_s: float) -> str:
 
 
 def recordable(text: str) -> str:
-    """A test file's text in that form; as it was where it does not parse."""
+    """Rewrite a test file so that the recorder can follow it; return it unchanged if it does not parse."""
     tree = parse_quietly(text)
     if tree is None:
         return text
@@ -186,7 +186,7 @@ def recordable(text: str) -> str:
 
 
 class _Values(ast.NodeTransformer):
-    """`x is True` becomes `x == True`, and likewise what unittest has for it."""
+    """Replaces `x is True` by `x == True`, and the corresponding unittest assertions."""
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)

@@ -1,9 +1,9 @@
-"""Syntax trees that are never changed: an edit gives a new tree that shares all but the path to what it replaced.
+"""Immutable syntax trees: an edit returns a new tree that shares all nodes except the path to the replaced one.
 
-A place is the way from the module to a node, one (field, index) a step; the index is None where the field holds a
-single node. A tree costs nothing to keep, so edits can be laid over each other and taken back.
+A place is the path from the module to a node, one (field, index) per step; the index is None if the field holds a
+single node. Keeping a tree costs little, so edits can be stacked and undone.
 
-Scopes are the outermost functions of a file, and what is left of the file without them.
+Scopes are the outermost functions of a file, and the rest of the file without them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def at(tree: ast.AST, position: Place) -> ast.AST:
-    """The node at a place."""
+    """Return the node at a place."""
     node: Any = tree
     for field, index in position:
         node = getattr(node, field) if index is None else getattr(node, field)[index]
@@ -29,7 +29,7 @@ def at(tree: ast.AST, position: Place) -> ast.AST:
 
 
 def replace(tree: ast.AST, position: Place, new: ast.AST) -> Any:
-    """The tree with another node at a place."""
+    """Return the tree with the node at a place replaced."""
     if not position:
         return new
     (field, index), rest = position[0], position[1:]
@@ -38,7 +38,7 @@ def replace(tree: ast.AST, position: Place, new: ast.AST) -> Any:
 
 
 def splice(tree: ast.AST, position: Place, count: int, new: Sequence[ast.stmt]) -> Any:
-    """The tree with `count` statements from a place on replaced by others; 0 inserts before it.
+    """Return the tree with `count` statements from a place on replaced by `new`; 0 inserts before it.
 
     The last index of the place may be the length of its list. An emptied body gets a `pass`.
     """
@@ -53,7 +53,7 @@ def splice(tree: ast.AST, position: Place, count: int, new: Sequence[ast.stmt]) 
 
 
 def places(tree: ast.AST, start: Place = ()) -> Iterator[tuple[Place, ast.AST]]:
-    """All nodes at and below a place with their places, outer ones first, in the order of the text."""
+    """Yield all nodes at and below a place with their places, outer ones first, in the order of the text."""
     yield from _below(at(tree, start), start)
 
 
@@ -86,8 +86,8 @@ def _shallow(node: ast.AST, field: str, value: Any) -> ast.AST:
 class Scope:
     """An outermost function, or the rest of the file (`position` and `name` are empty then).
 
-    `statements` are all statements in it at any depth; those of the rest stand outside of functions, and the heads of
-    functions are among them, because decorators and defaults are evaluated there.
+    `statements` are all statements in it at any depth. The rest includes the heads of functions, because decorators and
+    defaults are evaluated there.
     """
 
     name: str
@@ -96,22 +96,22 @@ class Scope:
 
     @property
     def is_rest(self) -> bool:
-        """Whether this is what is left of a file without its functions."""
+        """True if this is the rest of a file without its functions."""
         return not self.position
 
     @property
     def lines(self) -> range:
-        """From the first to the last line."""
+        """The lines from the first to the last statement."""
         lasts = [statement.end_lineno or statement.lineno for statement in self.statements]
         return range(min((s.lineno for s in self.statements), default=1), max(lasts, default=0) + 1)
 
     def node(self, tree: ast.Module) -> ast.AST:
-        """The function, or the module."""
+        """Return the function's node, or the module."""
         return at(tree, self.position)
 
 
 def scopes(tree: ast.Module) -> list[Scope]:
-    """All scopes of a file, in the order of the text, the rest last."""
+    """Return all scopes of a file, in the order of the text, with the rest last."""
     function_scopes = [
         Scope(name=name, position=position, statements=tuple(_all(node.body)))
         for name, position, node in functions(tree)
@@ -120,7 +120,7 @@ def scopes(tree: ast.Module) -> list[Scope]:
 
 
 def functions(tree: ast.Module) -> Iterator[tuple[str, Place, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """The outermost functions with their qualified names, methods of classes among them."""
+    """Yield the outermost functions, methods included, with qualified name, place and node."""
     yield from _functions(tree, "", ())
 
 

@@ -1,4 +1,4 @@
-"""The helpers of the edits' tests: a small program with its slip, and the rank of the edit that mends it."""
+"""Helpers of the edits' tests: a small program with a fault, and the rank of the edit that fixes it."""
 
 import ast
 import re
@@ -11,7 +11,7 @@ from nightshift.sandbox import inside
 from nightshift_engine.edit import Edit, EditContext, EditOperator, vocabulary
 from nightshift_engine.tree import scopes
 
-# Code of the engine's that runs inside imports its neighbours under the name that they have there.
+# The engine's code inside the sandbox imports its neighbours under the name that they have there.
 sys.modules.setdefault("nightshift_inside", inside)
 
 MARK = re.compile(r"«(.*?)→(.*?)»", re.DOTALL)
@@ -19,7 +19,7 @@ Seen = Mapping[str, frozenset[str]]
 
 
 def context_of(text: str, kinds: Seen | None = None, scope: str | None = None) -> EditContext:
-    """The context of the first function of a program (or of the scope named), with all its lines suspected."""
+    """Make the context of the first scope of a program (or of the named one), with all its lines suspected."""
     tree = ast.parse(text)
     first_scope = next(option for option in scopes(tree) if scope is None or option.name == scope)
     return EditContext(
@@ -33,13 +33,13 @@ def context_of(text: str, kinds: Seen | None = None, scope: str | None = None) -
 
 
 def edits_of(context: EditContext, operators: Sequence[EditOperator]) -> list[Edit]:
-    """All edits, the likeliest first."""
+    """List all edits, the likeliest first."""
     edits = [edit for operator in operators for edit in operator(context)]
     return sorted(edits, key=lambda edit: -edit.weight)
 
 
 def rank(marked: str, operators: Sequence[EditOperator], kinds: Seen | None = None) -> int | None:
-    """Return the rank of the mend among all edits, if any. A slip and its mend are marked «slip→mend»."""
+    """Return the rank of the fix among all edits, or None. A fault and its fix are marked «fault→fix»."""
     slip, mend = MARK.sub(r"\1", marked), MARK.sub(r"\2", marked)
     scope = _scope_of(slip, marked)
     context = context_of(slip, kinds, scope)
@@ -58,7 +58,7 @@ def _bare(text: str) -> str:
 
 
 def _scope_of(slip: str, marked: str) -> str:
-    """The scope where the first mark stands."""
+    """Return the name of the scope with the first mark."""
     line = marked[: marked.index("«")].count("\n") + 1
     inside = [scope for scope in scopes(ast.parse(slip)) if scope.position and line in scope.lines]
     return inside[0].name if inside else ""
@@ -66,11 +66,11 @@ def _scope_of(slip: str, marked: str) -> str:
 
 @pytest.fixture(scope="session")
 def mend_rank() -> Callable[..., int | None]:
-    """The rank of a mend by weight."""
+    """Return the function that gives the rank of a fix by weight."""
     return rank
 
 
 @pytest.fixture(scope="session")
 def context_for() -> Callable[..., EditContext]:
-    """The context of a program."""
+    """Return the function that makes the context of a program."""
     return context_of

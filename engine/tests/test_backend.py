@@ -1,4 +1,4 @@
-"""The engine as a backend: what it answers in each phase, what it remembers, and what it declines."""
+"""The engine as a backend: its answer in each phase, its cache, and the requests that it declines."""
 
 from __future__ import annotations
 
@@ -103,14 +103,14 @@ async def test_a_refused_change_is_excluded_and_the_search_goes_on_from_where_it
     )
     assert "replaces" in reflection.suggested_fix
     assert not reflection.tests_at_fault
-    again = RepairBackend(solver)  # as after a restart: nothing is remembered
+    again = RepairBackend(solver)  # as after a restart: the cache is empty
     reply = await again.generate(asked(P.CODING, tests=LOOSE, work=replace(refused, phase=P.CODING)))
     assert change == {"add.py": MENDED}
     assert parse(reply).files == {"add.py": BUGGY.replace(" - ", " * ")}
 
 
 async def test_the_answer_to_another_refused_change_takes_that_change_back() -> None:
-    """The next finding of the engine counts from where its search began, not on top of what was refused."""
+    """The engine's next finding builds on the start of its search, not on the refused change."""
     findings = [
         Finding(change={"a.py": "A = 2\n"}, description="one"),
         Finding(change={"b.py": "B = 2\n"}, description="two"),
@@ -179,7 +179,7 @@ async def test_a_whole_attempt_is_walked_by_the_engine_alone() -> None:
 
     @dataclass
     class Straight:
-        """The backend without the door."""
+        """The backend without the gateway."""
 
         phases: list[Phase] = field(default_factory=list)
 
@@ -298,7 +298,7 @@ async def test_once_there_is_a_sandbox_it_searches_there(folder: Path) -> None:
     assert parse(await backend.generate(asked(P.CODING))).files == {"add.py": MENDED}
 
 
-# Telling.
+# Reporting.
 
 
 def test_progress_is_told_now_and_then_with_a_sign_of_life_each_time() -> None:

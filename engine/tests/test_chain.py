@@ -1,4 +1,4 @@
-"""The engine in the chain of backends: it is the last by itself, and stands where its owner names it."""
+"""The engine in the chain of backends: it is last by default, and otherwise at the position that the owner sets."""
 
 from __future__ import annotations
 

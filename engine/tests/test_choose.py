@@ -1,4 +1,4 @@
-"""New inputs are like those that were seen, and keep to what held for all of them."""
+"""New inputs resemble those that were seen, and keep the properties that all of these share."""
 
 from __future__ import annotations
 

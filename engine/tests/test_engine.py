@@ -1,4 +1,4 @@
-"""The engine on the real sandbox: what it mends, what it leaves alone, what it says."""
+"""The engine on the real sandbox: the faults that it fixes, the code that it leaves alone, and its messages."""
 
 from __future__ import annotations
 

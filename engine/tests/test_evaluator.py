@@ -1,4 +1,4 @@
-"""Evaluation in the sandbox from outside: staging of a job, batches that die, and lines that are read leniently."""
+"""Evaluation in the sandbox from outside: staging of a job, batches that die, and lenient reading of lines."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ PASSED = CandidateResult(how=RunStatus.PASSED, passed=1)
 
 
 class Box:
-    """The sandbox meets candidates of which some end it: with a word before that, or without."""
+    """A sandbox that some candidates end: after a report, or silently."""
 
     def __init__(self, killers: Callable[[int], bool], *, at_once: int = 10**6, is_silent: bool = False) -> None:
         self._killers, self._at_once, self._is_silent = killers, at_once, is_silent

@@ -1,4 +1,4 @@
-"""Failing tests point to lines: by how often they go there, by where they end, by what flows into results."""
+"""Failing tests point to lines: by how often they run them, by where they end, and by data flow into results."""
 
 from __future__ import annotations
 

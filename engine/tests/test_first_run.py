@@ -1,4 +1,4 @@
-"""The first run on a fresh machine: the inbox that ships, no model anywhere, and commits a moment later."""
+"""The first run on a fresh machine: the shipped inbox, no model, and commits a moment later."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BEYOND_IT = {
     },
     "key": "beyond",
 }
-"""Tests that contradict each other: there is nothing to find, whatever is tried."""
+"""Tests that contradict each other: no change can pass them."""
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def page(daemon: Daemon, path: str) -> str:
 
 
 def park(daemon: Daemon, task_id: int) -> str:
-    """Why the task waits, once it does."""
+    """Return why the task waits, once it does."""
     until(lambda: daemon.get(f"/api/task/{task_id}")["status"] == "scheduled", within_s=60)
     reason: str = daemon.get(f"/api/task/{task_id}")["reason"]
     return reason

@@ -1,4 +1,4 @@
-"""The built-in engine beside the chain: asked first and last, at no cost, and never in the way."""
+"""The built-in engine beside the chain: asked first and last, at no cost, and never an obstacle."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.gateway import QUICK, Gateway, GatewaySetup, ask, backend
 from tests.support.wire_server import WireServer
 
 UNTESTED: dict[str, Any] = {"tests": {}}
-"""A task that the engine can do nothing about."""
+"""A task that the engine cannot work on."""
 TROUBLE = {Kind.MODEL_FAILED, Kind.MODEL_FALLBACK, Kind.MODEL_DOWN}
 
 
@@ -46,7 +46,7 @@ def raising(error: Exception) -> RepairBackend:
 
 
 async def watched(gateway: Gateway, ups: list[bool]) -> asyncio.Task[None]:
-    """Begin to watch, and wait until everybody was looked at."""
+    """Begin to watch, and wait until every backend was checked."""
     watch = asyncio.create_task(gateway.handler.watch(lambda: ups.append(True)))
     await asyncio.sleep(0.1)
     return watch
@@ -206,7 +206,7 @@ async def test_budgets_do_not_bind_it(setting: GatewaySetup) -> None:
         assert server.requests == []
 
 
-# Nobody.
+# No backend.
 
 
 @pytest.mark.parametrize("models", [(), (nowhere,)])

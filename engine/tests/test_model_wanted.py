@@ -1,4 +1,4 @@
-"""A task may name the model that is asked first: ahead of phases, of routes and of the built-in engine."""
+"""A task may name the model that is asked first, before those of phases, routes and the built-in engine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROUTE = Route(kind="library", ladder=("openai=big", "openai=small"), first="open
 
 
 class TwoModels:
-    """A gateway to two models, of which the owner names the big one first."""
+    """A gateway to two models; the owner names the big one first."""
 
     def __init__(self, setting: GatewaySetup, server: WireServer) -> None:
         self.setting, self.server = setting, server

@@ -1,4 +1,4 @@
-"""Variants come in the order of their likelihood, none twice, and nonsense last."""
+"""Variants come in the order of likelihood, none twice, and absurd ones last."""
 
 from __future__ import annotations
 

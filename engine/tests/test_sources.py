@@ -1,4 +1,4 @@
-"""Files that may be changed, functions that are stubs, examples of a docstring, former findings."""
+"""Files that may be changed, stubs, examples of a docstring, earlier findings."""
 
 from __future__ import annotations
 

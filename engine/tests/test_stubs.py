@@ -1,4 +1,4 @@
-"""The reading of a stub: whether it is one, its remaining text, and the examples of its docstring."""
+"""Reading a stub: whether a function is one, its remaining text, and the examples of its docstring."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small functions from stubs, through the real sandbox: what tests show is found out, and what fits is found."""
+"""Small functions from stubs, through the real sandbox: tests give examples, and fitting bodies are found."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.trees import TextTree
 
 
 class Finder:
-    """Looks for functions of `work.py`."""
+    """Synthesises functions of `work.py`."""
 
     def __init__(self, sandbox: Sandbox, folder: Path) -> None:
         self._runner = SandboxSynthesiser(SuiteRuns(sandbox, runtime(), folder / "staging", mask=str))
@@ -36,7 +36,7 @@ def find(sandbox: Sandbox, folder: Path) -> Finder:
 
 
 def holds(result: SynthesisResult, *checks: str) -> bool:
-    """Whether the first text holds further checks. It is one of our grammar's, so it may run here."""
+    """Check whether the first text passes further checks. The text comes from our grammar, so it may run here."""
     space: dict[str, object] = {}
     exec(result.texts[0], space)
     return all(eval(check, space) for check in checks)

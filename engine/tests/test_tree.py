@@ -1,4 +1,4 @@
-"""Trees are shared and never changed."""
+"""Trees share nodes and are never changed."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The loop that thinks: plan, code, test, reflect. It sees nothing but `core` and the tools it is handed."""
+"""The model loop: plan, code, test, reflect. It depends only on `core` and on the tools that are passed in."""

@@ -1,11 +1,11 @@
-"""The checks of a change before a run: nothing of it executes until each of them has looked at it.
+"""Checks of a change before a run: nothing of the change executes until every check has examined it.
 
-What a check blocks goes back to the model in the shape of failed tests, with the line and the reason. What only the
-owner can decide holds the attempt; he is asked when nothing is blocked any more, so that no question is about code that
-will be written anew. Notes are reported once and stop nothing.
+A blocking finding goes back to the model like a failed test, with the line and the reason. A finding that only the
+owner can decide holds the attempt. The owner is asked only when nothing is blocked any more, so that no question is
+about code that will be rewritten. Notes are reported once and stop nothing.
 
-They cost no model call, so the first phase that looks at a change begins with them: a reader where one is on, else
-TESTING. A change that they let run is remembered by its digest and not looked at again while it stays as it is.
+The checks cost no model call, so the first phase that examines a change begins with them: REVIEW or AUDIT if one is
+switched on, else TESTING. A change that passed is remembered by its digest and is not checked again until it changes.
 """
 
 from __future__ import annotations
@@ -37,13 +37,16 @@ _COMMANDS, _LINTERS = "command.", "linter."
 _SHOWN = 20
 _MOST_KEPT = 30
 _MOST_LESSONS = 6
-"""In one attempt; each more of them makes all of them less heeded."""
+"""Limit for one attempt. The model heeds each lesson less when there are more of them."""
 _LEVELS = {Severity.BLOCK: Level.WARNING, Severity.ASK: Level.WARNING, Severity.NOTE: Level.INFO}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """The result of checks. With a `verdict` the change goes back, with `asks` it waits, with neither it may run."""
+    """The result of the checks.
+
+    With a `verdict` the change goes back to the model, with `asks` it waits for the owner, with neither it may run.
+    """
 
     state: AttemptState
     verdict: Verdict | None = None
@@ -52,7 +55,7 @@ class Checked:
 
     @property
     def shown(self) -> list[dict[str, object]]:
-        """The first findings for the timeline."""
+        """The first findings as data for the timeline."""
         return [
             {"rule": f.rule, "severity": str(f.severity), "path": f.path, "line": f.line, "message": f.message[:200]}
             for f in self.findings[:_SHOWN]
@@ -60,18 +63,18 @@ class Checked:
 
     @property
     def data(self) -> dict[str, object]:
-        """The same as the data of a step; nothing where there are none."""
+        """The shown findings as the data of a step; empty if there are none."""
         return {"findings": self.shown} if self.findings else {}
 
     @property
     def question(self) -> str:
-        """Write the question to the owner, in a line."""
+        """The question to the owner in one line; empty if there is nothing to ask."""
         more = f" (and {len(self.asks) - 1} more)" if len(self.asks) > 1 else ""
         return f"waits for your decision: {self.asks[0].question}{more}" if self.asks else ""
 
 
 async def check(context: AttemptContext, state: AttemptState, services: AgentServices) -> Checked:
-    """Ask every check, merge what they say, report what is new; once for each change. Raises what a check raises."""
+    """Run every check, merge the reports and report new findings, once for each change. Raises what a check raises."""
     if state.checked and state.checked.digest == digest(state.change, state.own_tests):
         return Checked(state=state)
     bare = _remove_declared(state, services)
@@ -93,7 +96,7 @@ async def check(context: AttemptContext, state: AttemptState, services: AgentSer
 
 
 def notes_on_linters(state: AttemptState) -> tuple[str, ...]:
-    """List the linters' open findings on the change that is judged, for its evidence: failures of linters, too."""
+    """List the open linter findings on the judged change, for its evidence; failures of the linters are among them."""
     findings = state.checked.findings if state.checked else ()
     return tuple(
         f"{LINTER_NOTE}{each.message}"
@@ -105,7 +108,7 @@ def notes_on_linters(state: AttemptState) -> tuple[str, ...]:
 async def asks_for(
     context: AttemptContext, state: AttemptState, services: AgentServices, packages: tuple[str, ...]
 ) -> tuple[Ask, ...]:
-    """List the owner's decisions before a plan that names these packages is carried out. Raises what a check raises."""
+    """List the owner's decisions that a plan with these packages needs. Raises what a check raises."""
     job = replace(_job(context, state, services), change={}, own={}, wanted=packages)
     reports = await asyncio.gather(*(check.examine(job) for check in services.change_checks))
     return tuple({ask.subject: ask for report in reports for ask in report.asks}.values())
@@ -139,7 +142,10 @@ def _packages(reports: Iterable[ChangeCheckReport]) -> dict[str, str]:
 
 
 def _remove_declared(state: AttemptState, services: AgentServices) -> Change:
-    """The change without the packages that the checks named for an earlier try; what it needs is named again."""
+    """Return the change without the packages that the checks declared for an earlier try.
+
+    Packages that the change still needs are declared again.
+    """
     texts = {path: each.undo(text) for path, each in state.declared.items() if (text := state.change.get(path))}
     return settle(services.tree, {**state.change, **texts}) if texts else state.change
 
@@ -147,7 +153,7 @@ def _remove_declared(state: AttemptState, services: AgentServices) -> Change:
 def _find_declared(
     change: Change, services: AgentServices, reports: Iterable[ChangeCheckReport]
 ) -> dict[str, Declared]:
-    """The dependency files in which the change's packages are named, but for those that may not be written."""
+    """Return the dependency files that declare the change's packages, except files that may not be written."""
     view = View(services.tree, change)
     files = {
         path: text for report in reports for path, text in report.declares.items() if not find_misplacement(path, view)
@@ -158,7 +164,10 @@ def _find_declared(
 
 
 def _lessons(state: AttemptState, reports: Iterable[ChangeCheckReport]) -> tuple[Lesson, ...]:
-    """The lessons of the attempt and one more at most, which fits what was written better than what was recalled."""
+    """Return the attempt's lessons and at most one new one.
+
+    The new lesson comes first: it fits the written code better than the recalled lessons do.
+    """
     lesson_ids = {(lesson.source, lesson.id) for lesson in state.lessons}
     new = [lesson for report in reports for lesson in report.lessons if (lesson.source, lesson.id) not in lesson_ids]
     return (*new[:1], *state.lessons) if len(state.lessons) < _MOST_LESSONS else state.lessons
@@ -174,7 +183,10 @@ def _name(finding: Finding) -> str:
 
 
 def _refuse_change(state: AttemptState, services: AgentServices, findings: tuple[Finding, ...]) -> Verdict:
-    """A verdict on what was never run. Where only the agent's own tests are blamed, it says so by calling them weak."""
+    """Return a verdict on a change that was never run.
+
+    If only the agent's own tests have blocking findings, the verdict names these tests as weak.
+    """
     blocked = [finding for finding in findings if finding.severity is Severity.BLOCK]
     in_code = [finding for finding in blocked if finding.path not in state.own_tests]
     view = View(services.tree, {**state.change, **state.own_tests})
@@ -203,7 +215,7 @@ def _failure(finding: Finding, view: View) -> Failure:
 
 
 def _report(state: AttemptState, services: AgentServices, findings: Iterable[Finding]) -> None:
-    """Emit what is new; a note that was reported in this attempt is not reported again."""
+    """Emit the findings; a note that was already reported in this attempt is skipped."""
     noted = set(state.noted)
     for finding in findings:
         if finding.severity is Severity.NOTE and _name(finding) in noted:

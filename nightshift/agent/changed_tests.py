@@ -1,13 +1,14 @@
-"""Existing tests that a task contradicts: which changes of them may stand, and who has to agree.
+"""Existing tests that a task contradicts: which changes of them are accepted, and who must agree.
 
-A test of the repository may be changed only where the change of the code breaks it. So each proposed file is first run
-as it stands, and whatever passes in it has to stay word for word. A file that the agent alone has written may then be
-changed; for every other one its owner is asked, with both texts, unless the task's `allow` or the settings answer for
-him. His yes is for that very text. What may stand becomes a test of the agent's own: it must fail without the change,
-and is judged, committed and verified like these.
+A test of the repository may be changed only if the change of the code breaks it. Each proposed file is therefore first
+run unchanged, and every test that passes must stay word for word. If only the agent ever wrote the file, it may then be
+changed. For any other file the owner is asked and sees both texts, unless the task's `allow` or the settings already
+decide. The owner's agreement covers exactly that text. An accepted change becomes one of the agent's own tests: it must
+fail without the change of the code, and is judged, committed and verified like them.
 
-A test file may be removed where the task asks to take away what it tests: all its tests must be about that, by how
-they end or by the names that they use. The same people agree, and what is left of the suite judges the change.
+A test file may be removed if the task asks to remove what the file tests. All its tests must be about the removed code,
+judged by how they fail or by the names that they use. The same agreement is needed, and the remaining suite judges the
+change.
 """
 
 from __future__ import annotations
@@ -35,16 +36,20 @@ from nightshift.core.tasks.verdicts import Result, Trial
 from nightshift.core.text.masking import printable
 
 MOST_DIFF_CHARS = 6000
-"""A change that is longer nobody reads before he says yes; a file that is removed is shown so far."""
+"""Limit of a diff in a question to the owner: nobody reads a longer one before agreeing. The diff of a removed file is
+cut to this length instead.
+"""
 _SUBJECT = "test"
 _MOVES = re.compile(r"\b(?:renam|mov)(?:e[sd]?|ing)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """The state with what may stand among its own tests, what the owner is asked, and why the rest is left out.
+    """The decisions on the proposed changes of existing tests.
 
-    `failed` is how the existing tests ended where some that the change breaks are left out: no further run is needed.
+    `state` has the accepted changes among its own tests, `asks` are the questions to the owner, and `left_out` maps
+    each rejected path to the reason. `failed` is the trial of the unchanged tests if a rejected file has tests that the
+    change breaks: no further run is needed.
     """
 
     state: AttemptState
@@ -54,10 +59,10 @@ class Settled:
 
 
 async def settle(context: AttemptContext, state: AttemptState, services: AgentServices) -> Settled:
-    """Decide on the changes of existing tests that came with a change.
+    """Decide on the changes of existing tests that came with a change of the code.
 
     Raises:
-        SandboxError: the tests could not be run as they stand.
+        SandboxError: the unchanged tests could not be run.
     """
     own = state.written_tests
     state = replace(state, own_tests=own, removed_tests=())
@@ -109,7 +114,7 @@ async def settle(context: AttemptContext, state: AttemptState, services: AgentSe
 def ask_about(
     context: AttemptContext, state: AttemptState, services: AgentServices, findings: Sequence[Finding]
 ) -> tuple[Ask, ...]:
-    """Ask the owner about test assets that a change touches, each with its difference, unless he has answered.
+    """Return a question with the diff for each test asset that a change touches and the owner has not yet allowed.
 
     Args:
         context: of the attempt.
@@ -128,12 +133,12 @@ def ask_about(
 
 
 def propose(before: Change, now: Change, tree: Tree) -> Change:
-    """Return the proposals after a step: one that was withdrawn stays known, with the text that it has in the base."""
+    """Return the proposals after a step. A withdrawn proposal stays in the result, with the text of the base."""
     return {path: now[path] if path in now else text_of(tree, path) for path in sorted({*before, *now})}
 
 
 def _describe_ban(context: AttemptContext, state: AttemptState, services: AgentServices) -> str:
-    """Why a task may remove no tests, whoever agrees; empty where it may."""
+    """Return the reason why a task may not remove tests, even if the owner agrees; empty if it may."""
     words = context.task.spec.description
     if not asks_to_take_away(context.task.spec) or _MOVES.search(words):
         return "is a test of the repository, and the task does not ask to remove what it tests; change it instead"
@@ -142,17 +147,18 @@ def _describe_ban(context: AttemptContext, state: AttemptState, services: AgentS
     return f"stays while the change adds files ({', '.join(sorted(new)[:5])})" if new - set(LAID_OUT) else ""
 
 
-# --- who agrees
+# --- consent
 
 
 def _is_granted(context: AttemptContext, state: AttemptState, services: AgentServices, path: str, subject: str) -> bool:
-    # Which of a file's tests pass is told of Python alone; of others nobody but their owner knows what a change loses.
+    # Only for Python is it known which tests of a file pass. For other languages only the owner knows what a change
+    # loses.
     own = path.endswith(".py") and services.wrote(state.scope.full(path))
     return own or subject in context.granted or _is_allowed(context, state, services, path)
 
 
 def _is_allowed(context: AttemptContext, state: AttemptState, services: AgentServices, path: str) -> bool:
-    """Tell whether the settings, or the task itself, let a file change that decides what tests check."""
+    """Check whether the settings, or the task itself, allow changes of a file that decides what tests check."""
     rules = [rule for rule in context.task.spec.allow if "/" in rule]
     named = any(fnmatchcase(each, rule) for rule in rules for each in {path, state.scope.full(path)})
     return named or services.settings.change_tests == "allow"
@@ -183,7 +189,7 @@ def _diff(path: str, before: str, text: str) -> str:
 
 
 def _cut(diff: str, git_object: str) -> str:
-    """A difference, of a long one the beginning and how all of it is read."""
+    """Return a diff; a long one is cut and ends with the command that shows all of it."""
     if len(diff) <= MOST_DIFF_CHARS:
         return diff
     shown = diff[:MOST_DIFF_CHARS].rpartition("\n")[0]

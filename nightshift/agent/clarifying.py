@@ -1,12 +1,12 @@
-"""CLARIFYING: a vague task becomes a structured one, and what only its owner knows is asked, where he wants that.
+"""CLARIFYING: turn a vague task into a structured one, and ask the owner what is unclear if the owner wants questions.
 
-The reading is an opinion beside the owner's words, which every prompt still shows. Questions come with what is assumed
-when nobody answers, so that a task that waits in the night goes on by itself; where the owner does not want questions,
-the assumptions hold at once. Words that cannot be read into a specification are passed on as they are.
+The reading is only an opinion beside the owner's words, which every prompt still shows. Each question has a default
+that is assumed if nobody answers, so a task that waits at night continues without an answer. If the owner does not want
+questions, the defaults apply at once. A description that cannot be read into a specification is passed on unchanged.
 
-Clarity is measured by rule. Tests, cases or a command that decide make a task clear whatever its words are. Without
-them the words must do: what is to be made, where it goes, what goes in and comes out. The weights are set by hand; the
-score decides only whether one question to a model is worth its price.
+Clarity is measured by rules. A task with tests, cases or a test command is always clear. For any other task the
+description must say what to make, where it goes, and what goes in and comes out. The weights are set by hand; the score
+only decides whether one question to a model is worth its price.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class QuestionIn(BaseModel):
 
 
 class BriefIn(BaseModel):
-    """A reading as a model writes it; unknown fields are passed over."""
+    """A reading as a model writes it; unknown fields are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -73,12 +73,12 @@ class BriefIn(BaseModel):
 
 
 def is_wanted(context: AttemptContext, clear_enough: float) -> bool:
-    """Tell whether this phase has anything to do: the owner wants to be asked, or the task is vague."""
+    """Check whether this phase has anything to do: the owner wants to be asked, or the task is vague."""
     return context.clarify or clarity(context.task.spec) < clear_enough
 
 
 async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
-    """Read the task, and ask its owner where that is wanted. Raises what the model raises."""
+    """Read the task, and ask the owner if the owner wants questions. Raises what the model raises."""
     if state.brief is not None:
         return _go_on(context, state, state.brief)
     score = clarity(context.task.spec)
@@ -92,7 +92,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
 
 
 def _go_on(context: AttemptContext, state: AttemptState, brief: Brief, score: float | None = None) -> Step:
-    """Go on with answers and defaults, or wait for the owner."""
+    """Continue with answers and defaults, or wait for the owner."""
     data = {} if score is None else {"clarity": score}
     open_ones = [question for question in brief.questions if question.subject not in context.granted | context.denied]
     if context.clarify and open_ones:
@@ -156,7 +156,7 @@ def _request(context: AttemptContext, state: AttemptState, services: AgentServic
     return sections.join_parts(about, head, parts)
 
 
-# --- how clear a task is
+# --- clarity of a task
 
 
 _NAMES = re.compile(r"`[^`\n]+`|\b[A-Za-z_]\w*\([^)\n]*\)|\b\w+_\w+\b|\b[A-Z][a-z]+[A-Z]\w*")
@@ -178,7 +178,7 @@ _LONG_WORDS = 12
 
 
 def clarity(spec: TaskSpec) -> float:
-    """How clear it is what the task asks for; 1 where something decides it."""
+    """Return how clear the task is, from 0 to 1; 1 if tests, cases or a command decide."""
     if spec.tests or spec.cases or spec.test_command:
         return 1.0
     text = spec.description[:20_000]

@@ -1,9 +1,9 @@
-"""CODING: ask for files, take what is sound, and let nothing run that its own grammar refuses.
+"""CODING: ask for files, accept the usable ones, and let nothing run that has a syntax error.
 
-A reply that cannot be used is asked for again within the step, with a complaint that says what is missing; that is a
-matter of form, not a try. A model may also say that there is nothing to write: what is done already is judged as it
-stands, and what cannot be done, or only the owner knows, is asked of him once. Code that is not valid Python is a try
-like any other: it failed the cheapest check.
+An unusable reply is asked for again within the step, with a complaint that says what is missing; such a repeat does not
+count as a try. A model may also say that there is nothing to write: then the existing code is judged as it is. If the
+model says that something cannot be done, or that only the owner can decide it, the owner is asked once. Code with a
+syntax error does count as a try: it failed the cheapest check.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _UNCHANGED = "The reply left every file as it was, so the same tests fail as bef
 
 
 async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
-    """One try: from the model's text to a sound change. Raises what the model raises."""
+    """Run one try, from the model's text to a change without syntax errors. Raises what the model raises."""
     if refused := _end_by_owner(context, state):
         return refused
     if services.settings.change_tests == "keep" and (question := _contradiction(context, state)):
@@ -90,17 +90,17 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
 
 
 def joins_parts(state: AttemptState) -> bool:
-    """Tell whether all parts of the task are done and were not judged together yet: that needs no model."""
+    """Check whether the task's parts are done but not yet judged together. The joined change needs no model."""
     return bool(state.parts) and not (state.iteration or state.feedback)
 
 
 def blames_tests(state: AttemptState) -> bool:
-    """Tell whether the last reflection blamed the agent's own tests: then the code is not to be changed."""
+    """Check whether the last reflection blamed the agent's own tests. If so, the code must not change."""
     return bool(state.tries and state.tries[-1].reflection.tests_at_fault)
 
 
 def _without_dropped(context: AttemptContext, state: AttemptState, services: AgentServices) -> AttemptState:
-    """The state without what the suite refused to use; files that the owner gave are as he gave them."""
+    """Return the state without the files that the suite refused; files that came with the task get their given text."""
     dropped = state.verdict.evidence.dropped if state.verdict else {}
     remaining = {path: text for path, text in state.change.items() if path not in dropped}
     remaining |= {path: text for path, text in context.task.spec.files.items() if path in dropped}
@@ -109,9 +109,9 @@ def _without_dropped(context: AttemptContext, state: AttemptState, services: Age
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Left:
-    """The rest of a conversation that is over: faults that were not mended, and the model's word on its change.
+    """The result of a finished conversation: faults that remain, and the model's summary of its change.
 
-    With a `question` the owner must say something first. `data` is for the timeline.
+    With a `question` the owner must answer first. `data` is for the timeline.
     """
 
     faults: tuple[str, ...] = ()
@@ -128,7 +128,7 @@ async def _explore(
     draft: Draft,
     prompt: Prompt,
 ) -> _Left:
-    """Let the model work with tools; a change that it leaves behind counts, however the conversation ended."""
+    """Let the model work with tools. Its change counts, however the conversation ended."""
     async with exploring.server_tools(context, services) as servers:
         tools = exploring.tools_for(services)
         toolbox = Toolbox(tools, draft, context, state, services, prompt.gauge, servers)
@@ -147,7 +147,7 @@ async def _explore(
 
 
 def _end_by_owner(context: AttemptContext, state: AttemptState) -> Step | None:
-    """The end of a task of which the model said that it cannot be done, and whose owner agrees."""
+    """End the task if the model said that it cannot be done and the owner agrees; else return None."""
     agreed = read_agreed_refusal(context, state)
     if not agreed:
         return None
@@ -156,7 +156,7 @@ def _end_by_owner(context: AttemptContext, state: AttemptState) -> Step | None:
 
 
 def _contradiction(context: AttemptContext, state: AttemptState) -> Question | None:
-    """Ask the owner where existing tests demand the opposite of the task; None where he has answered."""
+    """Return the question about tests that contradict the task; None without any or if the owner has answered."""
     last = state.tries[-1].reflection if state.tries else None
     if last is None or not last.contradicting_tests:
         return None
@@ -168,7 +168,7 @@ def _contradiction(context: AttemptContext, state: AttemptState) -> Question | N
 
 
 def _wait_for_owner(state: AttemptState, question: Question) -> Step:
-    """Wait for the owner; the change so far is kept, and the try goes on with his answer."""
+    """Wait for the owner. The change so far is kept, and the same try continues with the answer."""
     ask, asked = as_ask(question), (*state.questions, question)
     held = replace(state, asks=(ask,), reason=ask.question, questions=asked, iteration=state.iteration - 1)
     note = f"asks its owner: {ask.question}"[:300]
@@ -183,9 +183,9 @@ async def _converse(
     draft: Draft,
     prompt: Prompt,
 ) -> _Left:
-    """Ask, and ask again for what cannot be used, a few times; or until the model says that there is nothing to write.
+    """Ask the model, and repeat a few times for unusable parts, until it sends them or says that none are needed.
 
-    What it says in sentences counts when it says so again after it was told the line for it.
+    A claim in free sentences counts only if the model repeats it after the prompt showed the form for such claims.
     """
     first, summary, taken, hint = prompt, "", Taken(), ""
     for number in range(1, services.settings.reasks + 2):
@@ -202,7 +202,7 @@ async def _converse(
         )
         is_usable = not taken.faults and bool(draft.taken)
         services.count_form(reply, is_usable)
-        # A file that was sent as it stands is no part of the change.
+        # A file that was sent unchanged is not part of the change.
         texts = [draft.change.get(path) or "" for path in draft.taken]
         lacks_bodies = first.is_plain and number == 1 and any(map(is_shell, texts))
         if is_usable and not lacks_bodies:
@@ -219,7 +219,7 @@ async def _converse(
 
 
 def _read_claim(reply: Completion, prompt: Prompt, hint: str) -> endings.Said | None:
-    """Read a claim in place of files: none in answers to plain requests, or in words that are the instructions' own."""
+    """Read a claim that replaces files; None for answers to plain requests and for copied instructions."""
     claim = endings.read_stated(reply) or (endings.read_implied(reply) if hint else None)
     if claim is None or prompt.is_plain:
         return None
@@ -228,13 +228,13 @@ def _read_claim(reply: Completion, prompt: Prompt, hint: str) -> endings.Said | 
 
 
 def _own_summary(reply: Completion, prompt: Prompt) -> str:
-    """Read the line about the change; none where it says what the instructions say."""
+    """Return the reply's summary line; empty if it repeats the instructions."""
     line = _summary(reply)
     return "" if is_copied(line, prompt.messages) else line
 
 
 def _end_by_claim(context: AttemptContext, claim: endings.Said) -> _Left | None:
-    """How a reply without files ends the conversation; None where the owner has answered what it says."""
+    """Return how a reply without files ends the conversation; None if the owner has already answered its claim."""
     if isinstance(claim, Done):
         return _Left(summary=" ".join(claim.summary.split())[:200])
     question = as_question(claim)
@@ -242,7 +242,7 @@ def _end_by_claim(context: AttemptContext, claim: endings.Said) -> _Left | None:
 
 
 def _complain_about(context: AttemptContext, claim: endings.Said, why: str) -> Taken:
-    """Return the complaint about a claim that given tests contradict, or a question that the owner has answered."""
+    """Return the complaint about a claim that tests contradict, or about a question that the owner has answered."""
     if isinstance(claim, Done):
         return Taken(faults=(f"It is not done already: {why}",))
     return Taken(faults=(f"{ASKED_BEFORE} {answer_to(context, as_question(claim))}",))
@@ -270,7 +270,7 @@ def _take(
 
 
 def _summary(reply: Completion) -> str:
-    """The line in which the model says what its change does: above its first block, never inside of a file."""
+    """Return the summary of the change; only the text above the first block is searched, never a file."""
     text = reply.text
     block = _FIRST_BLOCK.search(text)
     match = _SUMMARY.search(text[: block.start()] if block else text)
@@ -278,25 +278,25 @@ def _summary(reply: Completion) -> str:
 
 
 def _repeat_reply(reply: Completion) -> str:
-    """The model's own reply, for it to see."""
+    """Return the model's own reply as the next prompt shows it."""
     calls = f"(calls of {', '.join(call.name[:60] for call in reply.tool_calls[:10])})" if reply.tool_calls else ""
     return "\n".join(part for part in (reply.text.strip("\n"), calls) if part.strip())
 
 
 def _judge_reply(context: AttemptContext, before: AttemptState, after: AttemptState, draft: Draft, left: _Left) -> Step:
-    """The step that follows from what was taken."""
+    """Return the step that follows from what the conversation produced."""
     if left.faults:
         head = "Part of the reply could not be used." if draft.taken else "The reply held no usable file."
         return _redo(after, "\n".join([head, *left.faults]), None, head)
     same = (after.change, after.test_changes) == (before.change, before.test_changes)
     if same and before.verdict is not None and not before.verdict.unmet:
-        earlier = before.feedback.removeprefix(_UNCHANGED).strip()  # said once, however often it happens
+        earlier = before.feedback.removeprefix(_UNCHANGED).strip()  # say it once, however often it happens
         return _redo(after, f"{_UNCHANGED}\n\n{earlier}".strip(), before.verdict, "the reply changed nothing")
     own = {path: text for path, text in after.change.items() if text != context.task.spec.files.get(path)}
     if verdict := syntax.verdict(own, digest(after.change, after.own_tests)):
         return _redo(after, feedback.shape(verdict), verdict, feedback.headline(verdict))
     if not draft.taken and not draft.refused:
-        if set(after.change) <= set(LAID_OUT):  # no project is begun for nothing
+        if set(after.change) <= set(LAID_OUT):  # no new project for an empty change
             after = replace(after, change={})
         note = f"nothing to write: {left.summary}"[:300]
         return Step(phase=Phase.CODING, outcome=Outcome.OK, state=after, note=note)
@@ -317,7 +317,7 @@ def _report_refused(services: AgentServices, refused: Mapping[str, str]) -> None
     services.events.emit(Kind.FILES_DROPPED, text, level=Level.WARNING, **data)
 
 
-# --- what is asked for
+# --- the request
 
 
 _MOST_NAMED = 10
@@ -330,9 +330,9 @@ _START_AFRESH = (
 
 
 def first_request(context: AttemptContext, state: AttemptState, services: AgentServices) -> tuple[AttemptState, Prompt]:
-    """The state that an answer begins from, and the request: in plain words, with files, or for a model with tools.
+    """Return the state to begin with, and the request: in plain words, with files, or for a model with tools.
 
-    What is stable comes first.
+    The stable parts of the prompt come first.
     """
     if plain_requests.is_plain(context, state, services, Phase.CODING):
         state = plain_requests.start(context, state, services.tree)
@@ -353,13 +353,13 @@ def first_request(context: AttemptContext, state: AttemptState, services: AgentS
 
 
 def _name_files(about: sections.PromptContext) -> str:
-    """Ask for the files by their names, where these are few and known: what stands last decides most."""
+    """Ask for the files by name if they are few and known. The end of a prompt has the most influence."""
     paths = list_expected_files(about.context, about.state, about.view)
     return f"{_WRITE}: {', '.join(paths)}." if 0 < len(paths) <= _MOST_NAMED else f"{_WRITE}."
 
 
 def _formats(about: sections.PromptContext) -> tuple[str, ...]:
-    """The parts that teach the reply's form; edits only where they are wanted."""
+    """Return the prompt parts that teach the form of a reply; edits only if the settings allow them."""
     settings = about.services.settings
     if settings.edit_format is EditFormat.EDIT:
         return ("formats/whole", "formats/edit", "formats/edit_only", "formats/endings")
@@ -376,7 +376,7 @@ def _now(state: AttemptState, first: str, again: str) -> str:
 
 
 def complaint(taken: Taken, done: Sequence[str], hint: str = "") -> str:
-    """Name the parts that could not be used, those that were, and what to send again; `hint` is a sentence more."""
+    """List the unusable parts, the accepted files and what to send again; `hint` is appended as a further sentence."""
     faults = [f"- {fault}" for fault in taken.faults]
     faults += [f"- {path} {why}." for path, why in taken.refused]
     parts = ["Your reply could not be used, or not all of it:", quote("complaints", "\n".join(faults))]

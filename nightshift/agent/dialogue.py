@@ -1,7 +1,7 @@
-"""One phase's conversation with the model: numbers the calls, adds up what they cost, and keeps prompts in bounds.
+"""One phase's conversation with the model: numbers the calls, adds up their cost and keeps prompts within the limit.
 
-A question that is asked again shows the model its last reply only, and of that as much as the prompt's limit leaves:
-older replies are masked, since the complaint about the last one says all that still matters of them.
+A repeated question shows the model only its last reply, shortened to the space that the prompt's limit leaves. Older
+replies are left out, because the complaint about the last one says everything that still matters of them.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from nightshift.core.tool_protocol import ToolProtocol
 from nightshift.core.tools import ToolPlace, ToolSpec
 
 REPLY_TOKENS = 2200
-"""As much of its own reply is shown to a model at most."""
+"""Most tokens of its own reply that a model is shown."""
 
 
 class Dialogue:
     """The calls of one step.
 
-    The number of the step and of the call are the request's durable place, so calls are made one after the other and
-    in the same order whenever the step is run.
+    Each request is stored under its step number and call number. Calls are therefore made one after the other, and in
+    the same order whenever the step runs again.
     """
 
     def __init__(self, phase: Phase, context: AttemptContext, state: AttemptState, services: AgentServices) -> None:
@@ -43,7 +43,7 @@ class Dialogue:
 
     @property
     def phase(self) -> Phase:
-        """Whose conversation it is."""
+        """The phase that holds this conversation."""
         return self._phase
 
     async def ask(
@@ -54,13 +54,13 @@ class Dialogue:
         tools: Sequence[ToolSpec] = (),
         protocol: ToolProtocol | None = None,
     ) -> Completion:
-        """Ask, and put down what the prompt held; raises what `core.ports.Model.complete` raises.
+        """Ask the model, and record what the prompt held. Raises what `core.ports.Model.complete` raises.
 
         Args:
             prompt: what is sent.
-            json_reply: whether the reply is to be one JSON object.
+            json_reply: whether the reply must be one JSON object.
             tools: what the model may call.
-            protocol: how; None leaves that to what is known of the model.
+            protocol: how tools are called; None chooses by what is known about the model.
         """
         again = self._asked is not None and self._asked.held == prompt.held
         self._asked = prompt
@@ -82,7 +82,7 @@ class Dialogue:
         return with_answer(reply)
 
     async def _with_later(self, prompt: Prompt) -> Prompt:
-        """The prompt with what the owner said since the step began."""
+        """Return the prompt with the owner's messages since the step began."""
         earlier_messages = self._context.messages
         later = [
             message
@@ -93,15 +93,15 @@ class Dialogue:
         return with_later(prompt, later)
 
     def again(self, first: Prompt, reply: str, complaint: str) -> Prompt:
-        """Ask the question once more, below it the reply and what is wrong with it.
+        """Repeat the question with the reply and the complaint about it below.
 
-        Where the very same was sent before, since the reply is the same again, the reply is left out, as it would be
-        copied once more, and the answer may be bolder.
+        If the same messages were already sent, the model gave the same reply again. That reply is then left out,
+        because the model would copy it once more, and the temperature is raised.
 
         Args:
-            first: the question as it was asked at first; what came in between is left out.
+            first: the question as it was first asked; everything in between is left out.
             reply: the last one.
-            complaint: what is wrong with it; shortened where it alone is too long, and says so.
+            complaint: what is wrong with the reply; it is cut, with a mark, if it alone is too long.
         """
         space = max(REPLY_TOKENS // 4, first.limit - first.tokens - 16)
         wrong, _ = clip(complaint, space * 2 // 3, first.gauge)
@@ -115,7 +115,7 @@ class Dialogue:
         return replace(first, messages=messages, temperature=round(1 - 0.4 / self.calls, 2))
 
     def locate_call(self, seq: int) -> ToolPlace:
-        """Find the tool call of this number in the last reply."""
+        """Return the storage key of the tool call with this number in the last reply."""
         state = self._state
         return ToolPlace(
             task_id=self._context.task.id, attempt=state.attempt, step_no=state.step_no, call_no=self.calls - 1, seq=seq
@@ -141,7 +141,7 @@ class Dialogue:
         )
 
     def charge(self, state: AttemptState) -> AttemptState:
-        """The state with this conversation's cost and models added."""
+        """Return the state with this conversation's cost and models added."""
         models = tuple(dict.fromkeys((*state.models, *self._models)))
         saw = state.saw_held_out or self._saw_held_out
         heard = self._heard if self._phase is Phase.CODING else state.heard

@@ -1,4 +1,4 @@
-"""The change of one CODING step while it is being written, by replies or tools; what may not be written is refused."""
+"""The change of one CODING step while replies or tools write it; forbidden files are refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nightshift.core.text.file_form import write_like
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """The files of one reply: paths taken, sentences about what must come again, refused paths with reasons."""
+    """The files of one reply: accepted paths, complaints about parts to send again, and refused paths with reasons."""
 
     paths: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
@@ -32,9 +32,9 @@ class Draft:
 
     Args:
         tree: the base.
-        change: the change so far; it is not touched.
-        spec: the task, for what may not be written.
-        tests: the tests that are shown beside it, for those who read.
+        change: the change so far; it is not modified.
+        spec: the task, which decides what may not be written.
+        tests: tests that the view shows beside the change.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Draft:
 
     @property
     def view(self) -> View:
-        """The files as they are now, tests included."""
+        """The current files, tests included."""
         return View(self._tree, {**self._change, **self._tests})
 
     @property
@@ -63,32 +63,33 @@ class Draft:
 
     @property
     def test_changes(self) -> Change:
-        """The existing tests that it would change: proposals, on which TESTING decides (`agent.changed_tests`)."""
+        """The changes of existing tests: proposals, on which TESTING decides (`agent.changed_tests`)."""
         return {path: text for path, text in self.change.items() if self._is_existing_test(path)}
 
     def _is_existing_test(self, path: str) -> bool:
         return is_test_path(path) and path in self._tree.entries() and path not in self._spec.files
 
     def before(self, path: str) -> str:
-        """A file's text before the agent began; empty where there was none."""
+        """Return a file's text before the agent began; empty if the file did not exist."""
         return self._spec.files.get(path, base_text(self._tree, path)) or ""
 
     def restore(self, change: Change) -> None:
-        """Go on with a change as it was stored; what it has otherwise than the one before was taken."""
+        """Continue with a stored change; the paths that differ from the current change count as taken."""
         before, self._change = self.change, dict(change)
         paths = sorted({path for path, _ in before.items() ^ change.items()})
         self.taken += [path for path in paths if path not in self.taken]
 
     def put(self, path: str, text: str | None, *, raw: bool = False) -> None:
-        """Write a file in the form that it has (`core.text.file_form`), or remove it.
+        """Write a file in its existing form (`core.text.file_form`), or remove it.
 
         Args:
             path: of the file.
-            text: a model's; with `raw` it has all the bytes already, as from a program that wrote the file.
+            text: from a model; with `raw` it is the exact content, as from a program that wrote the file. None removes
+                the file.
             raw: see `text`.
 
         Raises:
-            BadReply: it may not be written; the refusal is remembered.
+            BadReply: the file may not be written; the refusal is remembered.
         """
         if text is not None and (fault := self._find_omission(path, text)):
             raise BadReply(fault)
@@ -100,7 +101,7 @@ class Draft:
         self.taken += [each for each in paths if each not in self.taken]
 
     def take(self, parsed: Parsed) -> Taken:
-        """Put a reply's files, edits and deletions onto the change, as far as they may and fit."""
+        """Apply a reply's files, edits, moves and deletions to the change, as far as they are allowed and fit."""
         paths, faults, refused = list[str](), list(parsed.complaints), dict[str, str]()
         for path, text in parsed.files.items():
             if left_out := self._find_omission(path, text):
@@ -136,7 +137,7 @@ class Draft:
             refused[path] = f"is in {error.encoding}, which has no {sign!r} (U+{ord(sign):04X}); write it otherwise"
 
     def _find_omission(self, path: str, text: str) -> str:
-        """Find a line that stands for the rest of a file, or definitions that a text drops unasked; say so."""
+        """Complain about a placeholder line for the rest of a file, or about definitions that a text drops unasked."""
         before = View(self._tree, self._change).text(path) or ""
         if lazy := lazy_line(before, text):
             return f"{path}: {lazy}, stands for the rest, which the file has: send it too, or an edit of what changes."
@@ -170,7 +171,7 @@ class Draft:
         return None
 
     def _move(self, old: str, new: str, paths: list[str], refused: dict[str, str]) -> str:
-        """Give a file another name, whatever its form; say so where there is none, or another would be lost."""
+        """Rename a file, whatever its form. Return a complaint if it does not exist or the new path does already."""
         view, before, moved = View(self._tree, self._change), dict(self._change), list[str]()
         text = view.raw(old := view.spell(old))
         if text is None:
@@ -195,7 +196,7 @@ class Draft:
         if text is None and edit.search.strip():
             return f"{edit.path}: there is no such text file to edit; send it whole."
         if is_applied(text or "", self.before(edit.path), edit):
-            paths.append(edit.path)  # an earlier reply or try made it; a second time it would stand there twice
+            paths.append(edit.path)  # an earlier reply or try made it; a second time would duplicate it
             return None
         try:
             new = apply_edit(text or "", edit)

@@ -1,13 +1,13 @@
-"""The tool loop: a model looks around, changes and runs things step by step, until it ends the conversation itself.
+"""The tool loop: a model looks around, changes files and runs things step by step, until it ends the conversation.
 
-The conversation only grows, so that a vendor's prompt cache serves all but its end; results that are older than the
-last ten are masked in batches, which loses nothing (Lindenbauer and others, “The Complexity Trap”, 2025) and moves the
-cached part seldom. Where it comes near to the model's window, it begins afresh with what is known. Each result is
-durable before the model is asked again: a step that is resumed replays replies and results, and runs only the call that
-had no result yet. That is sound because a call has no effects outside: it begins with base and change, and ends with a
-change.
+The conversation only grows, so a vendor's prompt cache serves everything but its end. Results older than the last ten
+are masked in batches. Masking loses nothing (Lindenbauer and others, “The Complexity Trap”, 2025), and batches seldom
+invalidate the cached part. When the conversation nears the size of the model's window, it restarts with a list of the
+calls so far. Each result is stored before the model is asked again: a resumed step replays replies and results, and
+runs only the call that had no result yet. Replay is sound because a call has no effects outside: it begins with base
+and change, and ends with a change.
 
-What the loop leaves behind is a change like any other; the phases after it do not know how it was made.
+The loop produces a change like any other; the later phases do not know how it was made.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ from nightshift.core.tool_text import RESULT
 from nightshift.core.tools import ToolCall, ToolRecord
 
 KEPT_RESULTS, BATCH = 10, 5
-"""So many results are shown in full at least; older ones are masked five at a time."""
+"""Number of latest results that are always shown in full, and size of the batches in which older ones are masked."""
 MASKED_CHARS = 400
-"""A result that is shorter stays."""
+"""Results of up to this many characters are never masked."""
 BAD_REPLIES = 3
-"""So many replies in a row without a call that can be read: the other protocol is tried, once."""
+"""Consecutive replies without a readable call after which the other protocol is tried, once."""
 NUDGE, ENOUGH = 3, 4
-"""How often the same call has the same result before the model is warned, and before the step ends."""
+"""Number of times that the same call may have the same result before the model is warned, and before the step ends."""
 NEAR_END = 5
 FULL_SHARE = 0.75
-"""Of the model's window: there the conversation begins afresh."""
+"""Share of the model's window at which the conversation restarts."""
 UNKNOWN_WINDOW = 32_000
-"""Tokens of context where a server does not say how long its context is."""
+"""Context window in tokens that is assumed if a server does not report one."""
 BRIEFS = 30
 
 _FORM = "Your reply held no tool call. Call one of the tools ({names}) in the form that was described{end}."
@@ -63,7 +63,7 @@ _FULL = "The conversation was too long and begins afresh. Your change so far is 
 
 @dataclass(slots=True)
 class _Turn:
-    """A reply of the model, and what came of its calls: one message each, with the call in a line."""
+    """A reply of the model and the results of its calls: each a message, with the call in one line."""
 
     message: Message
     results: list[tuple[str, Message]] = field(default_factory=list)
@@ -71,25 +71,25 @@ class _Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explored:
-    """How the conversation ended: by `ending`, by a `final` reply without a call, or by neither (`why`)."""
+    """The end of the conversation: by `ending`, by a `final` reply without a call, or by neither (`why`)."""
 
     ending: Ending | None = None
     final: Completion | None = None
     why: str = ""
     calls: int = 0
     reply: Completion | None = None
-    """The last one."""
+    """The last reply."""
 
 
 class Explorer:
     """The loop of one step.
 
     Args:
-        dialogue: asks the model, under the step's durable places.
+        dialogue: asks the model, and numbers the requests of the step.
         toolbox: runs the calls.
-        services: keeps results, and takes events.
+        services: stores results, and accepts events.
         steps: the most replies with calls.
-        answers: whether a reply without a call is the answer that is wanted, as in phases that only read.
+        answers: whether a reply without a call is the wanted answer, as in phases that only read.
     """
 
     def __init__(
@@ -103,10 +103,10 @@ class Explorer:
         self._last: Completion | None = None
         self._bad, self._switched, self._failed_tests = 0, False, ""
         self.forms = Counter[tuple[str, str, str, bool]]()
-        """How many replies were read and not read (False), by backend, model and protocol."""
+        """Number of readable (True) and unreadable (False) replies by backend, model and protocol."""
 
     async def explore(self, first: Prompt) -> Explored:
-        """Ask and call until the model ends it, the steps are used up, or it goes in circles.
+        """Ask and call until the model ends it, the steps are used up, or the model repeats itself.
 
         Raises what the model, the sandbox and the log of calls raise.
         """
@@ -128,7 +128,7 @@ class Explorer:
         return Explored(ending=ending, final=final, why=why, calls=len(self._briefs), reply=self._last)
 
     async def _run_calls(self, reply: Completion, asked: Calls) -> Explored | None:
-        """Run what a reply asks for; how the conversation ends, if it does."""
+        """Run the calls of a reply; return the end of the conversation, or None if it continues."""
         turn = _Turn(_as_message(reply, asked))
         self._turns.append(turn)
         if not asked.calls:
@@ -159,13 +159,11 @@ class Explorer:
         if asked.fault:
             turn.results.append(("", Message(role="user", text=asked.fault)))
         if asked.is_only_files and not (failed or asked.fault):
-            return self._end_conversation(
-                final=reply
-            )  # the whole answer at once, as from a model that ignores the tools
+            return self._end_conversation(final=reply)  # the whole answer at once, from a model that ignores the tools
         return None
 
     async def _without_call(self, reply: Completion, asked: Calls, turn: _Turn) -> Explored | None:
-        """A reply in words: the end where it follows a change and the vendor's own form, else a fault of form."""
+        """Handle a reply without a call: the end if it follows a change in the native protocol, else a form fault."""
         if reply.protocol is ToolProtocol.NATIVE and reply.finish is Finish.STOP and self._toolbox.draft.taken:
             self._note_form(reply, good=True)
             return self._end_conversation(final=reply)
@@ -183,7 +181,11 @@ class Explorer:
         return None
 
     async def _in_words(self, reply: Completion) -> tuple[Explored | None, str]:
-        """End the work of a model that says so in words, in the known form or twice; or say why it may not end."""
+        """End the work if the reply says so in words: in the known form, or in free words after a bad reply.
+
+        Returns:
+            The end and an empty string, or None and the reason why the work may not end.
+        """
         claim = endings.read_stated(reply) or (endings.read_implied(reply) if self._bad else None)
         if claim is None or specs.DONE not in self._toolbox.tools:
             return None, ""
@@ -209,7 +211,7 @@ class Explorer:
             self.forms[reply.backend, reply.model, str(reply.protocol), good] += 1
 
     async def _record_call(self, call: ToolCall, seq: int) -> tuple[ToolRecord, Ending | None, int]:
-        """The record of a call, made now or replayed; how it ends the conversation; how often it came with this."""
+        """Make or replay a call; return its record, the ending that it causes, and how often this result came."""
         log, position, draft = self._services.tool_log, self._dialogue.locate_call(seq), self._toolbox.draft
         ending: Ending | None = None
         record, before = log.stored(position) if log else None, draft.change
@@ -241,17 +243,17 @@ class Explorer:
         return record, result.ending
 
     def _answer(self, turn: _Turn, reply: Completion, call: ToolCall, text: str) -> None:
-        """Put a call's result below the reply, in the form in which the call came."""
+        """Add a call's result to the turn, in the protocol in which the call came."""
         line = brief(call.name, as_json(call.arguments))
         shown = quote("result", text)
         in_text = Message(role="user", text=f"{RESULT}{line}:\n\n{shown}")
         message = Message(role="tool", text=shown, call_id=call.id) if reply.tool_calls else in_text
         turn.results.append((line, message))
 
-    # --- what the model is shown
+    # --- the prompt
 
     def _prompt(self, first: Prompt, left: int) -> Prompt:
-        """The question with the conversation below it; begun afresh where that is too long."""
+        """Return the question with the conversation below it; a conversation that is too long restarts."""
         messages = self._messages(first, left)
         window = first.gauge.window or UNKNOWN_WINDOW
         limit = int(min(self._services.settings.conversation_tokens, window * FULL_SHARE))
@@ -261,7 +263,7 @@ class Explorer:
         return first.with_messages(messages)
 
     def _begin_afresh(self) -> None:
-        """Drop all turns but the last; a list of the calls takes their place."""
+        """Replace all turns but the last with a list of the calls."""
         lines = self._briefs[-BRIEFS:]
         more = len(self._briefs) - len(lines)
         text = "\n".join([*([f"(left out: the {more} oldest)"] if more else []), *lines])
@@ -286,13 +288,13 @@ class Explorer:
         return messages
 
     def _count_masked(self) -> int:
-        """How many of the oldest results are masked."""
+        """Return how many of the oldest results are masked."""
         count = sum(1 for turn in self._turns for line, _ in turn.results if line)
         return max(0, (count - KEPT_RESULTS) // BATCH * BATCH)
 
 
 def _append(messages: list[Message], message: Message) -> None:
-    """Add a message; what is said after the user's turn or after a result is a part of that: no vendor minds it so."""
+    """Add a message. A user message after a user turn or a tool result is appended to it: every vendor accepts that."""
     if message.role == "user" and messages and messages[-1].role in {"user", "tool"}:
         messages[-1] = replace(messages[-1], text=f"{messages[-1].text.rstrip()}\n\n{message.text}")
     else:
@@ -300,7 +302,7 @@ def _append(messages: list[Message], message: Message) -> None:
 
 
 def _as_message(reply: Completion, asked: Calls) -> Message:
-    """A reply as the model sees it again."""
+    """Return a reply as the model sees it again."""
     message = Message(role="assistant", text=reply.text, thoughts=reply.thoughts, author=reply.author)
     if reply.tool_calls:
         return replace(message, tool_calls=asked.calls)
@@ -308,12 +310,12 @@ def _as_message(reply: Completion, asked: Calls) -> Message:
 
 
 def count_forms(forms: Counter[tuple[str, str, str, bool]]) -> list[list[object]]:
-    """The forms of replies for the step's data: backend, model, protocol, read, not read."""
+    """List the forms of replies for the step's data: backend, model, protocol, number read, number not read."""
     keys = sorted({key[:3] for key in forms})
     return [[*key, forms[(*key, True)], forms[(*key, False)]] for key in keys]
 
 
 def closing_words(reply: Completion) -> str:
-    """The first line of a reply in words, as a summary."""
+    """Return the first line of a reply in words, as a summary."""
     lines: Sequence[str] = [line.strip(" *#_`") for line in reply.text.strip().split("\n") if line.strip(" *#_`")]
     return lines[0][:200] if lines else ""

@@ -1,8 +1,8 @@
-"""Whether a model works with tools or answers at once, and which tools there are.
+"""Decides whether a model works with tools or answers at once, and which tools it gets.
 
-Given everything that matters in one long prompt, models solve less than in short steps in which they look around
-(arXiv 2602.16069); for a small repository one prompt is enough, and cheaper. A model with a small window has no room
-for a conversation.
+Models solve less from one long prompt with everything that matters than in short steps in which they look around (arXiv
+2602.16069). For a small repository one prompt is enough, and cheaper. A model with a small window has no room for a
+conversation.
 """
 
 from __future__ import annotations
@@ -29,27 +29,31 @@ from nightshift.core.tasks.task import Change, Explore
 from nightshift.core.tools import ToolSpec
 
 LEAST_WINDOW = 16_000
-"""Tokens of context below which a model gets no tools unless the owner says so."""
+"""Context window in tokens below which a model gets no tools unless the owner wants it."""
 EASY_FILES, EASY_BYTES = 60, 24_000
-"""A repository that is no larger is shown at once."""
+"""Size up to which a repository is shown in one prompt."""
 EXPLORING = frozenset({Phase.CLARIFYING, Phase.PLANNING, Phase.CODING, Phase.TESTING, Phase.REFLECTING})
-"""The phases that are shown little of a large repository: all may look around but CLARIFYING, which reads words; only
-CODING changes anything."""
+"""Phases that see only part of a large repository.
+
+Every phase except CLARIFYING may explore; only CODING may change files.
+"""
 READ_STEPS = 8
-"""How many replies with calls a phase that only reads takes at most."""
+"""Most replies with calls in a phase that only reads."""
 
 
 def is_wanted(
     context: AttemptContext, state: AttemptState, services: AgentServices, gauge: Gauge, near: Surroundings
 ) -> bool:
-    """Tell whether a phase of `EXPLORING` works with tools. Reads a small repository: not for the loop.
+    """Check whether a phase of `EXPLORING` works with tools.
+
+    Reads a small repository, so do not call it on the event loop.
 
     Args:
         context: the task.
         state: the attempt.
         services: of the phase.
         gauge: of the model that will be asked.
-        near: what of the repository is near to the task.
+        near: the files of the repository that are near to the task.
     """
     if gauge.own_tools:
         return False
@@ -64,7 +68,7 @@ def is_wanted(
 
 
 def _is_easy(context: AttemptContext, state: AttemptState, services: AgentServices, near: Surroundings) -> bool:
-    """Tell whether all that could matter fits easily into one prompt, and did not get stuck that way already."""
+    """Check whether everything that could matter easily fits into one prompt, and the attempt is not yet stuck."""
     if state.escalation:
         return False
     if len(services.tree.entries()) <= EASY_FILES:
@@ -76,14 +80,14 @@ def _is_easy(context: AttemptContext, state: AttemptState, services: AgentServic
 
 
 def tools_for(services: AgentServices) -> tuple[ToolSpec, ...]:
-    """The tools of a step that writes; those that execute only where something can."""
+    """Return the tools of a step that writes; tools that execute only if there is a sandbox to run them in."""
     runs = services.shell is not None
     return tuple(spec for spec in specs.WORKING if runs or spec not in (specs.RUN, specs.RUN_TESTS))
 
 
 @asynccontextmanager
 async def server_tools(context: AttemptContext, services: AgentServices) -> AsyncIterator[OpenTools | None]:
-    """The tools of servers that the task may use, for a step that writes; what judges a change never has them."""
+    """Open the server tools that the task may use, for a step that writes; phases that judge never get them."""
     allowed = context.task.spec.mcp
     if not allowed or services.server_tools is None:
         yield None
@@ -105,7 +109,9 @@ async def answer(
     json_reply: bool = False,
     change: Change | None = None,
 ) -> Completion:
-    """The answer to a phase's prompt, after the model has looked around where that is wanted; raises as `ask` does.
+    """Return the answer to a phase's prompt; the model may first look around if that is wanted.
+
+    Raises what `Dialogue.ask` raises.
 
     Args:
         context: the task.
@@ -113,8 +119,8 @@ async def answer(
         services: of the phase.
         dialogue: the phase's.
         prompt: its question.
-        json_reply: whether the answer is to be one JSON object.
-        change: what it may see of the change; None for all of it.
+        json_reply: whether the answer must be one JSON object.
+        change: the part of the change that the model may see; None for all of it.
     """
     if not prompt.explores:
         return await dialogue.ask(prompt, json_reply=json_reply)

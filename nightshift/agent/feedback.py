@@ -1,8 +1,8 @@
-"""A failing verdict as text for a model: shaped, not dumped.
+"""Formats a failing verdict as text for a model: shaped, not dumped.
 
-At most five distinct failures and about 1,500 tokens; errors of collection and import first, because nothing else means
-anything while those stand, and what fails only since the last try before what failed in it as well; the names of those
-that are not shown; and a line each on what changed since the last run, and on what failed before the change already.
+The text has at most five distinct failures and about 1,500 tokens. Errors of collection and import come first, because
+no other failure means anything until they are fixed. New failures come before those of the last try. The other failing
+tests are only named. One line each says what changed since the last run, and what already failed before the change.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def shape(verdict: SuiteReport, before: Verdict | None = None, max_tokens: int =
 
     Args:
         verdict: a verdict that did not pass, or a trial.
-        before: the verdict of the try before, for the line that compares.
-        max_tokens: the length at which details are left out, by estimate.
+        before: the previous try's verdict, for the comparison.
+        max_tokens: the estimated length from which details are left out.
     """
     lines = (_counts(verdict), _reason(verdict), _delta(verdict, before), _baseline(verdict), _list_dropped(verdict))
     head = [line for line in lines if line]
@@ -41,7 +41,7 @@ def shape(verdict: SuiteReport, before: Verdict | None = None, max_tokens: int =
 
 
 def headline(verdict: Verdict) -> str:
-    """The first failure in one line, for reasons and notes."""
+    """Return the first failure in one line, for reasons and notes."""
     failures = _distinct(verdict.failures)
     text = f"{failures[0].id}: {failures[0].kind}: {failures[0].message}" if failures else verdict.reason
     line = " ".join(text.split())
@@ -49,7 +49,7 @@ def headline(verdict: Verdict) -> str:
 
 
 def delta(verdict: SuiteReport, before: Verdict | None) -> tuple[int, int, int] | None:
-    """How many failures are fixed, new and the same since `before`; None when the runs cannot be compared."""
+    """Return how many failures are fixed, new and the same since `before`; None if the runs cannot be compared."""
     if before is None or not before.results or not verdict.results:
         return None
     old, now = before.failing - verdict.not_reached, verdict.failing - before.not_reached
@@ -66,7 +66,7 @@ def _counts(verdict: SuiteReport) -> str:
 
 
 def _reason(verdict: SuiteReport) -> str:
-    """The verdict's own line, unless it only counts what is counted already."""
+    """Return the verdict's own reason, unless it only repeats the counts."""
     reason = verdict.reason.strip()
     if verdict.failing and (not reason or reason[0].isdigit()):
         return ""
@@ -74,7 +74,7 @@ def _reason(verdict: SuiteReport) -> str:
 
 
 def _baseline(verdict: SuiteReport) -> str:
-    """Describe failures that the change has nothing to do with, and those that it mended."""
+    """Count the failures that the change did not cause, and those that it fixed."""
     count, mended = len(verdict.before), len(verdict.mended)
     left = f"{count} more failed before the change already and are not counted." if count else ""
     return " ".join(part for part in (left, f"{mended} that failed before pass now." if mended else "") if part)
@@ -88,7 +88,7 @@ def _list_dropped(verdict: SuiteReport) -> str:
 
 
 def _distinct(failures: Sequence[Failure], failing_before: Collection[str] = ()) -> list[Failure]:
-    """One failure for each (kind, frame or message), those that hide others first, then those that are not known."""
+    """Return one failure per kind and frame (or message): first those that hide others, then new ones."""
     seen: dict[tuple[str, str], Failure] = {}
     for failure in failures:
         seen.setdefault((failure.kind, failure.frame or failure.message), failure)
@@ -106,7 +106,7 @@ def _failure(number: int, failure: Failure, tokens: int) -> str:
 
 
 def _cut(text: str, tokens: int) -> str:
-    """The text's first lines, as many as fit; a single long line is cut."""
+    """Return as many of the text's first lines as fit; a single long line is cut."""
     space, lines = max(160, int(tokens * 3.6)), list[str]()
     for line in text.strip("\n").split("\n"):
         if space <= 0:
@@ -121,6 +121,6 @@ def _indent_text(text: str) -> str:
 
 
 def describe_pass(verdict: SuiteReport) -> str:
-    """A passing verdict in a line."""
+    """Describe a passing verdict in one line."""
     count = verdict.count(Result.PASSED)
     return f"{count} test{'s' if count != 1 else ''} passed" if verdict.results else verdict.reason or "passed"

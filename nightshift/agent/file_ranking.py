@@ -1,14 +1,14 @@
-"""Ranks files of a repository by a task: those that its words speak of, and those that these refer to.
+"""Ranks files of a repository by a task: files that share words with it, and files that those refer to.
 
-Two looks are put together. The first is at words: a file is near the task by the words that both have, rare ones above
-all (inverse document frequency: Spärck Jones, 1972), more so where they stand in its path or in names that it defines,
-and most where it defines a name, or holds a message or an option, that the task quotes. The second is at references: a
-file points to another with the names that the other one defines, and rank flows along them from where the words lead
-(personalised PageRank: Page, Brin, Motwani and Winograd, “The PageRank Citation Ranking”, 1999; the weights of edges
-are those that Aider's map of a repository has proved).
+Two scores are combined. The first is by words: a file is near to the task if they share words. Rare words count most
+(inverse document frequency: Spärck Jones, 1972), and a word counts more in the file's path or in a name that the file
+defines. A file counts most if it defines a name that the task quotes, or holds a message or option that the task
+quotes. The second score is by references: a file points to every file whose names it uses, and rank flows along these
+references from the files that the words lead to (personalised PageRank: Page, Brin, Motwani and Winograd, “The PageRank
+Citation Ranking”, 1999; the weights of the edges are those proved in Aider's map of a repository).
 
-Reading a file costs milliseconds, so tags are kept by the content they were read from: a repository that was read once
-costs as much as its changes.
+Reading a file costs milliseconds, so its tags are cached by its content: a repository that was read once only costs as
+much as its changes.
 """
 
 from __future__ import annotations
@@ -29,19 +29,23 @@ from nightshift.core.code.paths import is_test_path
 from nightshift.core.code.tree import Tree
 
 _SPREAD = 20
-"""A name that more files define than this leads nowhere."""
+"""Most files that may define a name. A reference to a more common name is ignored."""
 _FOCUS, _SPOKEN, _LONG, _FAINT = 50.0, 10.0, 10.0, 0.1
 _LONG_NAME = 8
 _LEAST = 1e-9
 _ALPHA = 0.5
-"""How much of its rank a file passes on: in a large repository a higher share ends in what everything refers to."""
+"""Share of its rank that a file passes on. In a large repository a higher share would collect in the files that
+everything refers to.
+"""
 _BY_REFERENCE = 0.35
-"""The weight of the highest rank by references beside the nearest file by words."""
+"""Weight of the highest rank by references, relative to the nearest file by words."""
 _IN_PATH, _IN_NAME, _QUOTED, _DEFINED, _CALLED = 2.5, 1.0, 3.0, 6.0, 2.0
-"""Beside 1 for a word that a file holds: what it is worth in its path, in a name that it defines; a quotation that it
-holds; a name that it defines which the task writes as one; and one that is written like any other word."""
+"""Weights relative to 1 for a word in a file's text: for a word in its path, for a word in a name that it defines, for
+a quotation in its text, for a defined name that the task marks as a name, and for a defined name that the task
+writes like an ordinary word.
+"""
 _ASIDE = 0.35
-"""Tests, examples and documents speak of everything that the sources do."""
+"""Weight of tests, examples and documents relative to sources: they mention everything that the sources do."""
 _LOOKED_INTO = 30
 _MAX_CHARS = 20_000
 _QUOTE = re.compile(
@@ -50,7 +54,7 @@ _QUOTE = re.compile(
 NAME = re.compile(r"[^\W\d]\w{2,}")
 _LIKE_CODE = re.compile(r"\w*[a-z0-9][A-Z]\w*|\w*[^\W_]_+[^\W_]\w*|_\w+")
 _CODE = re.compile(r"(?<!\w)\d*([^\W\d]\w*(?:\.[^\W\d]\w*)+|[^\W\d]\w{2,}(?=\())")
-"""Begins at the start of a word only: to begin at each letter of a word takes the square of its length."""
+"""Matches only at the start of a word: a match that could start at any letter would take quadratic time."""
 _FOLDERS_ASIDE = re.compile(r"(^|/)(tests?|testing|docs?|examples?|bench(marks?)?|samples?|vendor|_vendor)/")
 _CODE_ENDINGS = (".py", ".go", *javascript.SOURCES)
 _COMMON = words_of(
@@ -69,7 +73,7 @@ _COMMON = words_of(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interest:
-    """The targets of a task: files by path, its words, names that it writes as such, and what it quotes."""
+    """The targets of a task: files by path, its words, names marked as code or written plainly, and its quotations."""
 
     files: Collection[str] = ()
     words: frozenset[str] = frozenset()
@@ -79,7 +83,7 @@ class Interest:
 
 
 def interest_in(text: str, files: Collection[str] = ()) -> Interest:
-    """Read the targets of a text; in time linear in its length."""
+    """Extract the targets from a text, in time linear in its length."""
     text = text[:_MAX_CHARS]
     quotes = list(dict.fromkeys(next(filter(None, groups)) for groups in _QUOTE.findall(text)))
     coded = " ".join([*_CODE.findall(text), *(quote for quote in quotes if " " not in quote.strip())])
@@ -98,7 +102,7 @@ def interest_in(text: str, files: Collection[str] = ()) -> Interest:
 
 
 def read(view: View, symbol_cache: SymbolCache) -> dict[str, Tags]:
-    """The tags of all source files; what was changed is read anew, the rest where its content is not known yet."""
+    """Return the tags of all source files; changed files are always parsed, others only if they are not cached."""
     entries = view.tree.entries()
     paths = islice((path for path in view.paths() if is_mapped(path)), MOST_FILES)
     return {
@@ -119,7 +123,7 @@ def _read_tags(path: str, tree: Tree, content: str, symbol_cache: SymbolCache) -
 
 
 def list_spoken_of(view: View, interest: Interest, symbol_cache: SymbolCache) -> dict[str, Tags]:
-    """The files of the daemon's own workspace that a task names: by all words of a file's name, or by a name in it."""
+    """Return the files of the daemon's own workspace that a task mentions by their name, or by a name in them."""
     entries = view.tree.entries()
 
     def tags_of(path: str) -> Tags | None:
@@ -139,15 +143,15 @@ def _speaks_of(path: str, file_tags: Tags, interest: Interest) -> bool:
 def rank(
     tags_by_path: Mapping[str, Tags], interest: Interest, text_of: Callable[[str], str | None] = lambda _path: None
 ) -> list[tuple[str, float]]:
-    """The files by rank, the highest first, without those that nothing leads to.
+    """Return the files by rank, the highest first, without files that nothing leads to.
 
     Args:
         tags_by_path: the tags of each file.
-        interest: what the task points to.
-        text_of: the text of a file, to look for what the task quotes; asked of a few files only.
+        interest: the targets of the task.
+        text_of: returns a file's text, to search it for quotations of the task; called for a few files only.
 
     Returns:
-        Paths and ranks; the file that the words lead to has about 1.
+        Paths and ranks; the nearest file by words has about 1.
     """
     if not tags_by_path:
         return []
@@ -167,7 +171,7 @@ def rank(
 def by_words(
     tags_by_path: Mapping[str, Tags], interest: Interest, text_of: Callable[[str], str | None] = lambda _path: None
 ) -> dict[str, float]:
-    """How near each file is to the task by its words, the nearest one 1; files that share none are left out."""
+    """Return each file's nearness to the task by its words, 1 for the nearest; without shared words it is left out."""
     count = len(tags_by_path)
     placed = {path: interest.words.intersection(chain(*map(parts_of, path.split("/")))) for path in tags_by_path}
     inside = {
@@ -198,7 +202,7 @@ def by_words(
 def _look_for_quotes(
     scores: dict[str, float], quotes: Collection[str], count: int, text_of: Callable[[str], str | None]
 ) -> None:
-    """Raise the files that hold what the task quotes, among those that are nearest without it."""
+    """Raise the scores of files that hold the task's quotations, among the nearest files by the other scores."""
     nearest = sorted(scores, key=lambda path: (-scores[path], path))[:_LOOKED_INTO] if quotes else []
     texts = {path: text for path in nearest if (text := text_of(path))}
     for quote in quotes:
@@ -209,13 +213,13 @@ def _look_for_quotes(
 
 @lru_cache(maxsize=50_000)
 def weight_of(path: str) -> float:
-    """Weigh a file against a source: less where it is a test, an example or a document."""
+    """Return a file's weight relative to a source: less for a test, an example or a document."""
     is_source = path.endswith(_CODE_ENDINGS) and not is_test_path(path) and not _FOLDERS_ASIDE.search(path)
     return 1.0 if is_source else _ASIDE
 
 
 def _flown(tags_by_path: Mapping[str, Tags], interest: Interest, start: Mapping[str, float]) -> dict[str, float]:
-    """The share of the rank that each file has when it has flown along the references."""
+    """Return each file's share of the rank after it has flowed along the references."""
     import rustworkx  # noqa: PLC0415 (a tenth of a second)
 
     paths = list(tags_by_path)

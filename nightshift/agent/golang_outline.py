@@ -17,7 +17,7 @@ _FUNCTIONS = frozenset({"function_declaration", "method_declaration"})
 
 
 def signatures(text: str) -> list[str]:
-    """A file's face: its package, functions and methods without bodies, types with their fields."""
+    """Return a file's outline: its package, functions and methods without bodies, and types with their fields."""
     root = parse(text) if len(text) <= MAX_CHARS else None
     return [
         line.rstrip()[:MAX_LINE]
@@ -27,7 +27,7 @@ def signatures(text: str) -> list[str]:
 
 
 def names(text: str) -> Iterator[tuple[str, bool]]:
-    """The names in a file, each with whether it is declared there at the top level."""
+    """List the names in a file, each with whether the file declares it at the top level."""
     root = parse(text)
     declared = {node_text(name) for node in root.named_children for name in _names(node)}
     yield from ((name, True) for name in sorted(declared))
@@ -40,7 +40,7 @@ def names(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def parts(text: str) -> Iterator[tuple[int, int, str]]:
-    """The declarations of a file: first and last line from 1, and name."""
+    """List the declarations of a file: first and last line, counted from 1, and name."""
     for node in parse(text).named_children:
         if node.type != "comment":
             name = next((node_text(name_node) for name_node in _names(node)), "")
@@ -57,7 +57,7 @@ def _names(node: Node) -> Iterator[Node]:
 
 
 def describe(node: Node) -> str:
-    """Describe a declaration by its head; empty for what declares nothing that is used from outside."""
+    """Return a declaration's head; empty for a node that declares nothing usable from outside."""
     if node.type in _FUNCTIONS:
         body = node.child_by_field_name("body")
         raw = node.text or b""

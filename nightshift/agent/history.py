@@ -1,12 +1,12 @@
-"""The history of an attempt in few words: tries as lines, the last failure, the hand-over to a fresh start.
+"""The history of an attempt in few words: tries as lines, the last failure, and the hand-over to a fresh start.
 
-The output of a run is shown once, by the phase that follows it; of earlier runs only what failed and what was thought
-of it stays (masked outputs lose nothing against summaries written by a model: Lindenbauer and others, “The Complexity
-Trap”, 2025). When even these lines take more of a prompt than is good, or the attempt goes in circles, a fresh context
-begins: its prompt holds a hand-over in place of the history.
+The output of a run is shown once, by the phase that follows the run. Of earlier runs only the failures and the
+diagnoses remain (masked outputs lose nothing against summaries written by a model: Lindenbauer and others, “The
+Complexity Trap”, 2025). If even these lines take too much of a prompt, or if the attempt goes in circles, a fresh
+context begins: its prompt holds a hand-over in place of the history.
 
-Whether an attempt goes in circles is read from the tries alone. Wording does not count, only work: what the change was
-(its digest) and which tests failed. A model that says the same in other words is as stuck as one that repeats itself.
+Circles are detected from the tries alone. Only work counts, not wording: the digest of each change, and which tests
+failed. A model that says the same in other words is as stuck as one that repeats itself.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _SHOWN_FAILING = 3
 
 
 def lines_of(state: AttemptState) -> list[str]:
-    """The tries of this context, oldest first, each in a line; those that a hand-over tells of are not among them."""
+    """List the tries of this context, oldest first, one line each; tries that the hand-over covers are left out."""
     handed_through = state.handed.through if state.handed else 0
     return [line_of(past_try) for past_try in state.tries if past_try.iteration > handed_through]
 
 
 def line_of(past_try: Try) -> str:
-    """A try: what failed, what was taken for the cause, and what was advised."""
+    """Describe a try in one line: what failed, the diagnosis, and the suggested fix."""
     failing = [name[:_NAME_CHARS] for name in past_try.failing[:_SHOWN_FAILING]]
     more = f" and {len(past_try.failing) - len(failing)} more" if len(past_try.failing) > len(failing) else ""
     thought = past_try.reflection.root_cause or past_try.reflection.pattern
@@ -44,18 +44,18 @@ def line_of(past_try: Try) -> str:
 
 
 def _cut(text: str) -> str:
-    """A thought as one short sentence."""
+    """Shorten a thought to one sentence."""
     return (text if len(text) <= _THOUGHT_CHARS else text[: _THOUGHT_CHARS - 1] + "…").rstrip(".") + "."
 
 
 def history_tokens(state: AttemptState, gauge: Gauge) -> int:
-    """How long the story in the next prompt is, by estimate: hand-over, earlier tries and the last failure."""
+    """Estimate the tokens of the history in the next prompt: hand-over, earlier tries and the last failure."""
     handed = hand_over(state.handed) if state.handed else ""
     return sum(map(gauge.tokens, (handed, "\n".join(lines_of(state)[:-1]), state.feedback)))
 
 
 def summarise(state: AttemptState) -> HandOver:
-    """Write a fresh context's summary of everything up to now; an earlier hand-over is part of it."""
+    """Summarise the attempt so far for a fresh context; an earlier hand-over becomes part of the summary."""
     before = state.handed.tried if state.handed else ()
     tried = (*before, *lines_of(state))
     verdict = state.verdict
@@ -73,12 +73,12 @@ def summarise(state: AttemptState) -> HandOver:
 
 
 def afresh(state: AttemptState) -> AttemptState:
-    """The state with a fresh context: prompts show a hand-over in place of the tries so far."""
+    """Return the state with a fresh context: prompts show a hand-over in place of the tries so far."""
     return replace(state, handed=summarise(state))
 
 
 def hand_over(summary: HandOver) -> str:
-    """The hand-over as a prompt shows it."""
+    """Format the hand-over for a prompt."""
     oldest = [f"(the {summary.forgotten} oldest tries are left out)"] if summary.forgotten else []
     parts = (
         ("Goal", [summary.goal or "As the task says, above."]),
@@ -92,7 +92,7 @@ def hand_over(summary: HandOver) -> str:
 
 
 def fit(state: AttemptState, space: int, gauge: Gauge) -> tuple[str, bool]:
-    """The hand-over of a fresh start without the oldest tries that do not fit, and whether any were left out."""
+    """Return the hand-over without the oldest tries that do not fit, and whether any were left out."""
     summary = state.handed
     if summary is None:
         return "", False
@@ -109,7 +109,7 @@ def _names(names: tuple[str, ...], count: int, what: str, none: str) -> list[str
 
 
 def last_failure(state: AttemptState, result: str) -> str:
-    """The output of the last run, as far as it is handed in, and the reflection on it, where there is one."""
+    """Format the given part of the last run's output, with the reflection on it if there is one."""
     if not state.feedback:
         return ""
     text = quote("result", result)
@@ -126,7 +126,7 @@ def last_failure(state: AttemptState, result: str) -> str:
 
 
 def _is_said(reflection: Reflection, result: str) -> bool:
-    """Tell whether a diagnosis only repeats the result, as that of a review's findings does."""
+    """Check whether a diagnosis only repeats the result, as the diagnosis of a review's findings does."""
     result_text, cause = " ".join(result.split()), reflection.root_cause
     reason = cause.partition(": ")[2] or cause
     return reason in result_text and reflection.suggested_fix in result_text
@@ -140,11 +140,11 @@ NO_PROGRESS = 5
 
 
 def why_stuck(tries: Sequence[Try], seen: Sequence[str]) -> str | None:
-    """Why the attempt is stuck, as part of a sentence, or None.
+    """Return why the attempt is stuck, as part of a sentence, or None.
 
     Args:
-        tries: the recent tries, oldest first; the last one is the one that just failed.
-        seen: digests of all changes of the attempt before the last one, also those that `tries` no longer holds.
+        tries: the recent tries, oldest first; the last one is the try that just failed.
+        seen: digests of all changes of the attempt before the last one, also of changes that `tries` no longer holds.
     """
     if not tries:
         return None

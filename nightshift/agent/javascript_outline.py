@@ -1,4 +1,4 @@
-"""The signatures of a JavaScript or TypeScript file, for a model, and its imports."""
+"""The signatures of a JavaScript or TypeScript file, for a model, and the local files that it imports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FUNCTIONS = frozenset({"arrow_function", "function_expression"})
 
 
 def signatures(path: str, text: str) -> list[str]:
-    """A file's face: functions, classes with their methods, and what it exports, each without its body."""
+    """Return a file's outline: functions, classes with their methods, and exports, each without its body."""
     root = parse(path, text) if len(text) <= MAX_CHARS else None
     return [
         " ".join(line.split())[:MAX_LINE] for node in (root.named_children if root else ()) for line in describe(node)
@@ -26,7 +26,7 @@ def signatures(path: str, text: str) -> list[str]:
 
 
 def describe(node: Node) -> Iterator[str]:
-    """Describe a statement at the top of a file by its head, a line each; nothing for one that defines nothing."""
+    """Yield the heads of a top-level statement, one line each; nothing for a statement that defines nothing."""
     word = ""
     if node.type == "export_statement":
         inner = node.child_by_field_name("declaration")
@@ -77,7 +77,7 @@ def _value(node: Node) -> str:
 
 
 def local_files(path: str, text: str, files: Container[str]) -> list[str]:
-    """The files among `files` that a text at `path` imports."""
+    """List the files among `files` that a text at `path` imports."""
     matches = (
         next((candidate for candidate in _places(path, name) if candidate in files), None)
         for name in _relative(path, text)
@@ -86,7 +86,7 @@ def local_files(path: str, text: str, files: Container[str]) -> list[str]:
 
 
 def list_wanted_files(path: str, text: str, files: Container[str]) -> list[str]:
-    """The files that a test at `path` imports and that may be missing: `'../add.mjs'` wants `add.mjs`."""
+    """List the files that a test at `path` imports, even if they are missing: `'../add.mjs'` wants `add.mjs`."""
     return list(dict.fromkeys(_want(path, name, files) for name in _relative(path, text)))
 
 

@@ -1,4 +1,4 @@
-"""Reads the kind of a task from its description: the thing to build, documentation alone, a removal alone."""
+"""Reads a task's intent from its description: its kind, only documentation, only behaviour to keep, only a removal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PATTERNS = {kind: re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE)
 
 
 def kind_of(spec: TaskSpec) -> Kind:
-    """The owner's word if he gave one; else the kind whose words stand most often, and `library` without any."""
+    """Return the owner's kind if there is one, else the kind whose words occur most often, or `library` without any."""
     if spec.kind is not None:
         return spec.kind
     counts = {kind: len(pattern.findall(spec.description[:20_000])) for kind, pattern in _PATTERNS.items()}
@@ -57,7 +57,7 @@ _WORKS = (
 )
 _MAKES = rf"(?:{_WORKS}|add|write|create|make|fix|change|update|correct|improve)"
 _FIRST = r"^\W*(?:\d+[.)]\s*)?(?:(?:please|then|also|and|now|finally)[,\s]+)*"
-"""Begins a clause that asks for something: a number, and words before its verb."""
+"""The start of a clause that asks for something: an optional number, and words before the verb."""
 _OPENING = re.compile(rf"{_FIRST}(?P<verb>{_MAKES})\b", re.IGNORECASE)
 _CLAUSES = re.compile(rf"[.;:!?]\s+|\n|,?\s+(?:and|then)\s+(?:also\s+)?(?={_MAKES}\b)", re.IGNORECASE)
 
@@ -86,9 +86,10 @@ _IS_SO = re.compile(
 
 
 def asks_for_documents(spec: TaskSpec) -> bool:
-    """Tell whether a description asks for documentation and for nothing else, as far as its words tell.
+    """Check whether a description clearly asks for documentation and nothing else.
 
-    Words that are not understood ask for code: who is told to change none of it could not do such a task at all.
+    Words that are not understood count as a request for code, because a task that may change no code could otherwise
+    not be done at all.
     """
     clauses = _CLAUSES.split(spec.description[:20_000])
     return any(map(_asks_for_pages, clauses)) and not any(map(_asks_for_code, clauses))
@@ -128,7 +129,7 @@ _ADDS = re.compile(
 
 
 def asks_to_keep_behaviour(spec: TaskSpec) -> bool:
-    """Tell whether a description asks for another form of the code, its types, speed or packages, and nothing new."""
+    """Check whether a description only asks for other forms of code, types, speed or packages, and nothing new."""
     clauses = _CLAUSES.split(spec.description[:20_000])
     keeps = [clause for clause in clauses if _KEEPS.search(clause)]
     return bool(keeps) and not any(_ADDS.search(clause) for clause in clauses if clause not in keeps)
@@ -152,7 +153,7 @@ _FOLLOWS_UP = re.compile(
 
 
 def asks_to_take_away(spec: TaskSpec) -> bool:
-    """Tell whether a description asks to remove or rename something and for nothing else, as far as its words tell."""
+    """Check whether a description clearly asks to remove or rename something and nothing else."""
     clauses = _CLAUSES.split(spec.description[:20_000])
     others = [clause for clause in clauses if not _TAKES.search(clause)]
     makes = any(_OPENING.search(clause) and not _FOLLOWS_UP.search(clause) for clause in others)

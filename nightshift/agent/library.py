@@ -1,8 +1,8 @@
-"""The loop as a library: your own generate and fix functions, a task with its tests, and back come files and verdict.
+"""The loop as a library: pass your own generate and fix functions and a task with tests, get files and a verdict.
 
-The functions stand where a language model stands in the daemon: they answer CODING requests, and everything else (the
-checks of a change and of its syntax, the detection of circles, the limits) is the same machine. What they return goes
-through the same parser and the same refusal of protected files.
+The functions replace the daemon's language model: they answer CODING requests. Everything else is the same machine: the
+checks of a change and of its syntax, the detection of circles, and the limits. Their answers go through the same parser
+and the same refusal of protected files.
 """
 
 from __future__ import annotations
@@ -29,21 +29,22 @@ from nightshift.core.tasks.verdicts import Verdict
 from nightshift.core.text.encoding import encode
 
 Answer = Files | str
-"""Path to text, or a model's reply: text with one fenced block a file."""
+"""Path to text, or a model's reply: text with one fenced block per file."""
 
 Generate = Callable[[TaskSpec], Answer | Awaitable[Answer]]
 """The first try: from the task to files. May be a coroutine function."""
 
 Fix = Callable[[TaskSpec, Files, str], Answer | Awaitable[Answer]]
-"""A later try: from the task, the files as they are, and what failed, to the files that change."""
+"""A later try: from the task, the current files, and the failure, to the files that change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solved:
-    """How it ended.
+    """The result of `solve`.
 
-    `files` are those that were created or changed, `verdict` is the suite's last word, `trace` every step in order.
-    `ending` and `reason` say why it stopped when the tests did not pass, or the files do not do what the words say.
+    `files` are the created or changed files, `verdict` is the suite's last verdict, and `trace` has every step in
+    order. `ending` and `reason` say why the attempt stopped if the tests did not pass, or if the files do not do what
+    the description says.
     """
 
     passed: bool
@@ -65,21 +66,21 @@ async def solve(
     limits: Limits | None = None,
     emit: Sink | None = None,
 ) -> Solved:
-    """Generate, test and fix until the tests pass or nothing more is to be hoped for.
+    """Generate, test and fix until the tests pass or further tries are hopeless.
 
     Args:
         description: what is to be done.
         tests: path to text of the tests that decide; at least one.
         generate: called once, for the first try.
         fix: called after each failure.
-        suite: what judges.
+        suite: judges the files.
         files: files that exist before the first try.
-        limits: of these `iterations` (15) and what bounds a run hold here: `suite_s` (60), `memory_mb` (512), `cpus`
+        limits: only `iterations` (15) and the limits of a run apply here: `suite_s` (60), `memory_mb` (512), `cpus`
             (2), `pids` (128) and `work_mb` (64).
-        emit: takes the events, if wanted.
+        emit: receives the events; None if they are not wanted.
 
     Raises:
-        InvalidTask: the task is not one, or has no tests.
+        InvalidTask: the task is invalid, or has no tests.
         SandboxError: the suite could not run anything.
         TypeError: a function returned neither files nor text.
     """
@@ -131,7 +132,7 @@ class _Functions:
         self.state: AttemptState | None = None
 
     async def complete(self, request: ModelRequest) -> Completion:
-        """Answer CODING by the functions; a plan and a reflection of one's own are not needed."""
+        """Answer CODING requests with the functions; a plan and a reflection are not needed, so both are stubs."""
         if request.phase is not Phase.CODING:
             text = "{}" if request.phase is Phase.REFLECTING else "1. Generate, test, fix."
             return Completion(text=text, backend="library", model="library")
@@ -143,7 +144,7 @@ class _Functions:
     async def _answer(self, request: ModelRequest) -> Answer:
         state = self.state
         assert state is not None
-        # A second call within a step means that the first answer could not be used; the last message says why.
+        # A second call within a step means that the first answer was unusable; the last message says why.
         message = request.messages[-1].text if request.call_no else state.feedback
         if message:
             files = {path: text for path, text in state.change.items() if text is not None}
@@ -154,7 +155,7 @@ class _Functions:
 
 
 def _as_json(files: Files) -> str:
-    """The files as the reply parser takes them character for character."""
+    """Encode the files in the form that the reply parser reads character for character."""
     if not isinstance(files, Mapping):
         raise TypeError(f"generate and fix return a mapping of paths to texts, or a text, not {type(files).__name__}")
     return json.dumps({"files": [{"path": path, "content": text} for path, text in files.items()]})
@@ -162,39 +163,39 @@ def _as_json(files: Files) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileTree:
-    """Files in memory as a `core.code.tree.Tree`; ids of contents are git's."""
+    """Files in memory as a `core.code.tree.Tree`; content ids are computed as git does."""
 
     files: Mapping[str, str]
     commit: str = field(default="0" * 40)
 
     def entries(self) -> Mapping[str, str]:
-        """Path to blob id, in path order."""
+        """Return path to blob id, in path order."""
         return {path: blob_id(encode(text), "sha1") for path, text in sorted(self.files.items())}
 
     def unwritable(self) -> frozenset[str]:
-        """Files in memory hold no links."""
+        """Return an empty set: files in memory hold no links."""
         return frozenset()
 
     def read(self, path: str) -> bytes:
-        """A file's bytes; KeyError when there is none."""
+        """Return a file's bytes; raises KeyError if there is no such file."""
         return encode(self.files[path])
 
 
 class NoMemory:
-    """A memory that holds nothing, for callers who bring none."""
+    """A memory that holds nothing, for callers without one."""
 
     async def recall(self, query: str, limit: int, *, task_id: int | None = None, attempt: int = 1) -> Sequence[Lesson]:
-        """Nothing was learned."""
+        """Return nothing: no lessons are stored."""
         del query, limit, task_id, attempt
         return ()
 
     async def remember(self, state: AttemptState, task_id: int, description: str) -> None:
-        """Nothing is kept."""
+        """Do nothing: no lessons are stored."""
 
     async def conclude(self, state: AttemptState, task_id: int, solved: bool) -> None:
-        """Nothing was kept that could be completed."""
+        """Do nothing: no lesson was stored that could be completed."""
 
 
 def _silent(event: Event) -> None:
-    """Events are not wanted."""
+    """Ignore the event."""
     del event

@@ -1,16 +1,16 @@
 """The phase table and the loop that walks it: no model can talk its way past the checks.
 
-COMMIT has one entrance, from TESTING, and TESTING is reached from CODING alone, through REVIEW and AUDIT where they are
-switched on. Only CODING may change a file, but for the dependency file, in which the checks name the packages that the
-owner allowed before a change is read and judged. So whatever the phases answer, a walk that commits ends with CODING,
-the checks and TESTING all passed on one and the same change; a property test walks the table and proves it. Every cycle
-of the table leads through REFLECTING, which counts the tries and ends them. The checks that need no model come first of
-all that looks at a change, and always before the suite (`agent.change_check`). A walk that waits for its owner goes on
-in the very phase that asked him, from its beginning. One that was split goes on at CODING, or at PLANNING again, when
-the subtasks have ended: in front of every check.
+COMMIT has one entrance, from TESTING. TESTING is reached from CODING alone, through REVIEW and AUDIT if they are
+switched on. Only CODING may change a file, with one exception: before a change is read and judged, the checks declare
+the packages that the owner allowed in the dependency file. So whatever the phases answer, a walk that commits ends with
+CODING, the checks and TESTING all passed on one and the same change; a property test walks the table and proves it.
+Every cycle of the table leads through REFLECTING, which counts the tries and ends them. The checks that need no model
+come before everything else that examines a change, and always before the suite (`agent.change_check`). A walk that
+waited for its owner continues in the phase that asked, from that phase's beginning. A walk that was split continues at
+CODING, or at PLANNING again, when the subtasks have ended: in front of every check.
 
-Each step is handed out before the next phase runs: whoever walks makes it durable first, and an `AttemptState` that was
-stored continues at its `phase`.
+Each step is handed out before the next phase runs: the caller stores it first, and a stored `AttemptState` continues at
+its `phase`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ TABLE: Mapping[tuple[Phase, Outcome], Phase] = {
     (_P.REFLECTING, _O.GIVE_UP): _P.ABANDON,
 }
 
-# Passed over where they are switched off: as if they had answered OK.
+# Phases that are skipped if they are switched off, as if they had answered OK.
 OPTIONAL = (_P.CLARIFYING, _P.REVIEW, _P.AUDIT)
 
 PHASES: Mapping[Phase, Runner] = {
@@ -78,8 +78,8 @@ class Machine:
     """Walks the phase table for one attempt.
 
     Args:
-        services: what the phases may use.
-        phases: what runs each phase.
+        services: the services of the phases.
+        phases: the function that runs each phase.
     """
 
     def __init__(self, services: AgentServices, phases: Mapping[Phase, Runner] = PHASES) -> None:
@@ -87,13 +87,13 @@ class Machine:
         self._scope: Scope | None = None
 
     async def steps(self, context: AttemptContext, state: AttemptState) -> AsyncIterator[Step]:
-        """Walk from `state.phase` to one of the phases in which a walk ends; the state of the last step is in it.
+        """Walk from `state.phase` to a terminal phase, and yield each step; the last step holds the final state.
 
-        Whoever takes a step makes it durable before asking for the next one: no phase begins before that.
+        The caller must store a step before it asks for the next one: no phase begins before that.
 
         Raises:
             Interruption: a budget, the time, a person or a shutdown ends the attempt from outside.
-            ModelRefused, SandboxError: a tool failed for good; the last stored step stands.
+            ModelRefused, SandboxError: a tool failed for good; the last stored step remains valid.
             NightshiftError: a phase broke the rules of the table.
         """
         state, self._scope = replace(state, phase=self._on(context, state.phase)), state.scope
@@ -104,14 +104,14 @@ class Machine:
             state = step.state
 
     async def _step(self, context: AttemptContext, state: AttemptState) -> Step:
-        """Run one phase; the step that comes back names the next one."""
+        """Run one phase; the state of the returned step names the next phase."""
         context = replace(context.within(state.project), messages=await self._services.read_messages())
         began, events = self._services.clock(), self._events(context, state, state.phase)
         self._enter(state.scope)
         services, run = replace(self._services, prompts=[], events=events), self._phases[state.phase]
         try:
             ran = await run(context, state, services)
-        except PromptTooLong:  # the model's context is known now: the prompt is composed again to fit, once
+        except PromptTooLong:  # now the context size is known: compose the prompt again, once
             ran = await run(context, state, replace(services, prompts=[]))
         step = await return_to_owner(context, ran, services)
         _hold_to_rules(state, step)
@@ -130,7 +130,7 @@ class Machine:
         )
 
     def _with_best(self, context: AttemptContext, before: AttemptState, after: AttemptState) -> AttemptState:
-        """The state after a step, with the best change of the attempt where the step ran one."""
+        """Return the state after a step; if the step ran a change, the best change of the attempt is updated."""
         verdict = after.verdict
         if before.phase is not Phase.TESTING or verdict is None or verdict is before.verdict or not verdict.has_run:
             return after
@@ -139,20 +139,20 @@ class Machine:
         return after.with_best() if holds_work(after.change, given, tree, in_project=in_project) else after
 
     async def _with_environment(self, before: AttemptState, step: Step) -> Step:
-        """A step with the environment of the part of the workspace that it chose."""
+        """Return the step with the environment of the part of the workspace that it chose."""
         if step.state.scope == before.scope or self._services.environment is None:
             return step
         tree = step.state.scope.of(whole_of(self._services.tree))
         return replace(step, state=step.state.within(await self._services.environment(tree)))
 
     def _enter(self, scope: Scope) -> None:
-        """Go on in the part of the workspace that the plan chose."""
+        """Switch to the part of the workspace that the plan chose."""
         if scope != self._scope:
             tree = scope.of(whole_of(self._services.tree))
             self._services, self._scope = replace(self._services, tree=tree), scope
 
     def _on(self, context: AttemptContext, phase: Phase) -> Phase:
-        """The phase itself, or the first one after it that is switched on."""
+        """Return the phase itself, or the next one that is switched on."""
         while phase in OPTIONAL and not self._is_on(context, phase):
             phase = _next(phase, Outcome.OK)
         return phase
@@ -177,7 +177,7 @@ class Machine:
 
 
 def _prompts(services: AgentServices) -> dict[str, object]:
-    """List the content of the step's prompts, for the timeline; of very many the first ones."""
+    """Return records of the step's first prompts, for the timeline."""
     return {"prompts": [dict(prompt) for prompt in services.prompts[:_MOST_PROMPTS]]} if services.prompts else {}
 
 
@@ -189,7 +189,7 @@ def _next(phase: Phase, outcome: Outcome) -> Phase:
 
 
 def _hold_to_rules(before: AttemptState, step: Step) -> None:
-    """Refuse a step that changed what its phase may not change, or that commits without a verdict of its own."""
+    """Refuse a step that changed what its phase may not change, or that passes TESTING without a verdict of its own."""
     after = step.state
     if before.phase is not Phase.CODING and after.change != before.change and not _declares(before, after):
         raise NightshiftError(f"{before.phase} changed files; only CODING may")
@@ -204,7 +204,7 @@ def _hold_to_rules(before: AttemptState, step: Step) -> None:
 
 
 def _declares(before: AttemptState, after: AttemptState) -> bool:
-    """Tell whether the checks changed no more than the files that name the packages which the change was allowed."""
+    """Check whether the checks only changed dependency files that declare the change's allowed packages."""
     paths = {path for path, _ in before.change.items() ^ after.change.items()}
     return before.phase in _CHECKED_IN and all(
         path in DEPENDENCY_FILES and (after.change.get(path) is not None or path in before.declared) for path in paths
@@ -212,7 +212,7 @@ def _declares(before: AttemptState, after: AttemptState) -> bool:
 
 
 def _hold_to_one_split(context: AttemptContext, before: AttemptState, step: Step) -> None:
-    """Refuse a split that the task does not allow, one that is not the first plan's, and one into nothing."""
+    """Refuse a split that the task does not allow, that is not the first plan's, or that has no parts."""
     splits = step.outcome is Outcome.SPLIT
     if splits and not (context.split and step.state.parts and not (before.parts or before.iteration)):
         raise NightshiftError(f"{before.phase} split a task that may not be split now")
@@ -221,7 +221,7 @@ def _hold_to_one_split(context: AttemptContext, before: AttemptState, step: Step
 
 
 def _hold_to_one_project(before: AttemptState, step: Step) -> None:
-    """Refuse a step that leaves the part of the workspace it works in: only a plan says it, and only once."""
+    """Refuse a step that leaves its part of the workspace: only a plan may choose the part, and only once."""
     may = before.phase is Phase.PLANNING and before.project is None
     if step.state.project != before.project and not may:
         raise NightshiftError(f"{before.phase} changed the project of a task")

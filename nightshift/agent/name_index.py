@@ -1,7 +1,7 @@
-"""Files by what a task can name them by, kept from tree to tree: only what differs from the last one is looked at.
+"""Indexes files by the names that a task can mention, updated from tree to tree: only changed files are read again.
 
-Every prompt about the daemon's own workspace asks which of its files a task speaks of, and the workspace has two more
-with each task.
+Every prompt about the daemon's own workspace asks which of its files a task mentions, and the workspace grows by about
+two files with each task.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from nightshift.core.code.listing import Listing, listing_of
 
 MOST_DEFINING = 50
-"""A name that more files define says nothing about which of them is meant."""
+"""Most files that may define a name. A more common name does not say which of its files is meant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tags:
-    """Names that a file defines, how often it refers to others, and all its words, those of names among them."""
+    """The names that a file defines, how often it refers to other names, and all its words, words of names included."""
 
     defines: tuple[str, ...] = ()
     refers: Mapping[str, int] = field(default_factory=dict)
@@ -27,11 +27,11 @@ class Tags:
 
 
 class NameIndex:
-    """Paths by the names that their files define, and by the words of their own; thread-safe.
+    """Paths by the names that their files define, and by the words in the file's own name; thread-safe.
 
     Args:
-        words_of: the words of a file's name, given its path.
-        most: how many files with tags are known at a time; of more those that came first are not found.
+        words_of: returns the words of a file's name, given its path.
+        most: limit of files with tags; beyond it, the files that were added first are forgotten.
     """
 
     def __init__(self, words_of: Callable[[str], frozenset[str]], most: int) -> None:
@@ -48,11 +48,11 @@ class NameIndex:
         words: frozenset[str],
         names: Collection[str],
     ) -> dict[str, Tags]:
-        """The files that define one of the names, or of whose own name all words are among these; in path order.
+        """Return the files that define one of the names, or whose own name consists of these words only; in path order.
 
         Args:
             contents: path to the id of its content.
-            tags_of: reads a file; None for one that has no place here.
+            tags_of: reads a file; returns None for a file that is not indexed.
             words: in lower case and the singular.
             names: as they are written in code.
         """
@@ -66,7 +66,7 @@ class NameIndex:
             return {path: self._tags[path] for path in sorted(matching_paths)}
 
     def _follow(self, contents: Listing[str], tags_of: Callable[[str], Tags | None]) -> None:
-        """Learn of what is new, forget what is gone."""
+        """Add new and changed files to the index, and remove deleted ones."""
         apart = contents.since(self._contents)
         for path in apart:
             self._forget(path)
@@ -97,5 +97,5 @@ class NameIndex:
 
 
 def _key(words: frozenset[str]) -> str:
-    """The word that a file is kept under: the longest, which is seldom another file's as well; empty without words."""
+    """Return the index key of a file: its longest word, which other files seldom share; empty without words."""
     return max(sorted(words), key=len, default="")

@@ -1,8 +1,9 @@
-"""The owner's words to a task at work, in prompts; no commit passes over them.
+"""The owner's messages to a running task, in prompts; no commit ignores them.
 
-What was said before a step began stands in a part of its own of each of the step's prompts. What is said while a step
-runs stands at the end of its next request and of all that follow: there a model heeds it, and what a provider has in
-its cache of the conversation stays good. It is the owner's word like the task itself, and not data about it.
+Messages from before a step have their own part in each of the step's prompts. A message that arrives during a step is
+appended to the step's next request and to all later ones. At the end a model heeds it, and the part of the conversation
+in the provider's cache stays valid. A message counts as the owner's word, like the task itself, and not as data about
+it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _FRAME = 60
 
 
 def the_messages(messages: Sequence[OwnerMessage], gauge: Gauge) -> Section:
-    """Write the messages before the step; of too much the newest that fits."""
+    """Return the part with the messages from before the step; if they do not fit, only the newest."""
     return Section(title=TITLE, fill=lambda space: _show_messages(messages, space, gauge), share=0.25, rank=1)
 
 
@@ -51,7 +52,7 @@ def _quote_lines(head: str, lines: Sequence[str]) -> str:
 
 
 def with_later(prompt: Prompt, later_messages: Sequence[OwnerMessage]) -> Prompt:
-    """The prompt with what was said since its step began, at its end."""
+    """Return the prompt with the messages since its step began, at its end."""
     if not later_messages:
         return prompt
     text = f"## {LATER}\n\n{_quote_lines(_JUST, [f'- {message.text}' for message in later_messages])}"
@@ -65,7 +66,7 @@ def with_later(prompt: Prompt, later_messages: Sequence[OwnerMessage]) -> Prompt
 
 
 async def return_to_owner(context: AttemptContext, step: Step, services: AgentServices) -> Step:
-    """The step, sent back to CODING where its change passed and was written without what the owner said meanwhile."""
+    """Send the step back to CODING if its change passed but was written without the owner's latest messages."""
     if (step.phase, step.outcome) != (Phase.TESTING, Outcome.OK) or step.state.iteration >= context.iterations:
         return step
     unheard = [message for message in await services.read_messages() if message.id > step.state.heard]

@@ -1,4 +1,4 @@
-"""A change as its readers see it: numbered lines, in pieces that fit into a prompt, none of them left out."""
+"""A change as its readers see it: numbered lines, in pieces that each fit into a prompt; no piece is left out."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Piece:
 
 
 def pieces(tree: Tree, spec: TaskSpec, change: Change, budget_tokens: int, gauge: Gauge = _PLAIN) -> list[Piece]:
-    """The whole change in as few pieces as the budget allows; a file that is longer than one is cut between lines.
+    """Split the whole change into as few pieces as the budget allows; a longer file is cut between lines.
 
-    Lines are compared with what stood there before the agent began: the base and the files given with the task.
+    Lines are compared with the state before the agent began: the base and the files given with the task.
     """
     limit, groups = max(400, int(budget_tokens * gauge.bytes_per_token)), list[list[tuple[str, str]]]()
     space = 0
@@ -57,7 +57,7 @@ def _blocks(tree: Tree, given: Mapping[str, str], change: Change, limit: int) ->
 
 
 def _lines(before: list[str], after: list[str]) -> Iterator[str]:
-    """The lines of a diff with their numbers in the new file, and a few around each change."""
+    """Yield the lines of a diff with their numbers in the new file, and a few lines around each change."""
     matcher = SequenceMatcher(None, before, after, autojunk=False)
     for group in matcher.get_grouped_opcodes(_AROUND):
         yield "…"

@@ -1,13 +1,13 @@
-"""PLANNING: recall what was learned, ask for a short numbered plan, or split a large task into subtasks.
+"""PLANNING: recall lessons, ask for a short numbered plan, or split a large task into subtasks.
 
-A model that asks back or refuses twice in place of a plan has its owner asked, once; when he has answered and no plan
-comes again, the plain one holds.
+If a model asks back or refuses twice instead of planning, the owner is asked once. If no plan comes after the owner's
+answer either, the fallback plan is used.
 
-Only a task that allows it is split, and only by the first plan of an attempt: whoever plans anew does the rest in one
-piece. A split that would not work is sent back with what is wrong; after a few of them the plain plan holds. Subtasks
-come back in an order in which each stands after those that it needs. Whatever the model says, a subtask gets no tests
-but given ones, by name: what it wants to be true it says as criteria, and tests for these are written and doubted like
-those of any task without tests.
+A task is split only if it allows that, and only by the first plan of an attempt: a later plan does the rest in one
+piece. A split that would not work is sent back with its fault; after a few such splits the fallback plan is used.
+Subtasks come back in an order in which each follows the subtasks that it needs. Whatever the model says, a subtask only
+gets given tests, by name. Its other requirements are acceptance criteria, for which tests are written and doubted as
+for any task without tests.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _FALLBACK = (
 
 
 async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
-    """A plan, in `AttemptState.plan`, or a question to the owner. Raises what model and memory raise."""
+    """Make a plan (`AttemptState.plan`), split the task, or ask the owner. Raises what model and memory raise."""
     if step := await asyncio.to_thread(_without_asking, context, state, services):
         return step
     if not state.plan:
@@ -101,7 +101,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
 
 
 def _without_asking(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step | None:
-    """The step that needs no plan of the model's: all is decided, or the code is asked for in plain words."""
+    """Return the step if no plan of the model is needed: all is decided, or the code is asked for in plain words."""
     if agreed := read_agreed_refusal(context, state):
         return _finish_plan(
             replace(state, plan=state.plan or _FALLBACK), f"its owner agrees: {agreed}"
@@ -116,21 +116,21 @@ def _without_asking(context: AttemptContext, state: AttemptState, services: Agen
 
 
 def list_planned_packages(plan: str) -> tuple[str, ...]:
-    """The packages that a plan names, in its line for them."""
+    """List the packages that a plan names in its `Packages:` line."""
     lines = (match[1].replace("`", " ") for match in _PACKAGES.finditer(plan))
     names = dict.fromkeys(name for line in lines for name in re.split(r"[\s,;]+", line.rstrip(". ")) if name)
     return tuple(name for name in names if name.lower() not in {"none", "and", "-"})[:_MOST_PACKAGES]
 
 
 def _was_held(context: AttemptContext, state: AttemptState) -> bool:
-    """Tell whether the first plan waited for its packages and may be carried out now: none of them was denied."""
+    """Check whether the first plan waited for packages and can continue: at least one was granted and none denied."""
     subjects = set(map(package_subject, list_planned_packages(state.plan)))
     begun = state.iteration or state.parts
     return bool(subjects and not begun and subjects & context.granted and not subjects & context.denied)
 
 
 def _needs_packages(state: AttemptState, asks: tuple[Ask, ...]) -> Step:
-    """Wait for the owner before anything is written with what he may deny."""
+    """Wait for the owner before anything is written with packages that the owner may deny."""
     state = replace(state, asks=asks, reason=f"waits for your decision on {_names(asks)}")
     note = f"asks its owner for {_names(asks)}"[:300]
     return Step(phase=Phase.PLANNING, outcome=Outcome.NEEDS_APPROVAL, state=state, note=note)
@@ -146,9 +146,9 @@ def _finish_plan(state: AttemptState, note: str, data: Mapping[str, Any] | None 
 
 
 def _open_question(context: AttemptContext, declined: str) -> Question | None:
-    """Ask the owner where no plan came: the model's question, or whether the task can be done at all.
+    """Return the question to the owner if no plan came: the model's question, or whether the task can be done at all.
 
-    None where he has answered that already: then the plain plan holds.
+    None if the owner has already answered it: then the fallback plan is used.
     """
     question = as_question(
         arguments.Ask(question=declined, default=DECIDE) if asks_back(declined) else arguments.Cannot(reason=declined)
@@ -157,7 +157,7 @@ def _open_question(context: AttemptContext, declined: str) -> Question | None:
 
 
 def _wait_for_owner(state: AttemptState, question: Question, data: Mapping[str, Any]) -> Step:
-    """Wait for the owner; the plan is made with his answer."""
+    """Wait for the owner; the plan is made with the owner's answer."""
     ask = as_ask(question)
     state = replace(state, asks=(ask,), reason=ask.question, questions=(*state.questions, question))
     note = f"asks its owner: {ask.question}"[:300]
@@ -167,9 +167,9 @@ def _wait_for_owner(state: AttemptState, question: Question, data: Mapping[str, 
 async def _ask(
     context: AttemptContext, state: AttemptState, services: AgentServices, dialogue: Dialogue
 ) -> str | tuple[Subtask, ...]:
-    """A plan in words, empty where none came, or the parts that the task is split into.
+    """Return a plan in words, empty if none came, or the parts that the task is split into.
 
-    What has neither steps nor headings is asked for once more; if that changes nothing, it is what came.
+    A reply without steps or headings is asked for once more; the second reply is accepted in any form.
     """
     first = prompt = await asyncio.to_thread(_request, context, state, services)
     splits, text = _may_split(context, state), ""
@@ -187,17 +187,17 @@ async def _ask(
 
 
 def is_plan(text: str) -> bool:
-    """Tell whether a reply has the form of a plan: numbered or marked steps, headings, or JSON."""
+    """Check whether a reply has the form of a plan: numbered or marked steps, headings, or JSON."""
     return _STEPS.search(text) is not None or find_json(text) is not None
 
 
 def declines(text: str) -> bool:
-    """Tell whether a reply without the form of a plan asks back or says that the task cannot be done."""
+    """Check whether a reply without the form of a plan asks back or says that the task cannot be done."""
     return bool(text) and not is_plan(text) and _DECLINES.search(text) is not None
 
 
 def asks_back(text: str) -> bool:
-    """Tell whether a reply that declines asks something, rather than saying that the task cannot be done."""
+    """Check whether a declining reply asks something, rather than says that the task cannot be done."""
     return _QUESTION.search(text) is not None
 
 
@@ -236,7 +236,7 @@ def _request(context: AttemptContext, state: AttemptState, services: AgentServic
     return sections.join_parts(about, head, parts)
 
 
-# --- a plan that splits its task
+# --- plans that split a task
 
 
 MOST_FILES = 20
@@ -256,7 +256,7 @@ def _texts(value: Any) -> list[str]:
 
 
 class SubtaskIn(BaseModel):
-    """A part as a model writes it; `depends_on` counts parts from 1, as the list shows them."""
+    """A part as a model writes it; `depends_on` numbers parts from 1, as the list shows them."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -270,12 +270,12 @@ class SubtaskIn(BaseModel):
 
 
 def read_split(text: str, context: AttemptContext, clear_enough: float) -> tuple[Subtask, ...] | str | None:
-    """The parts in a reply; a sentence about why they cannot be used; None where the reply splits nothing.
+    """Return the parts in a reply, a sentence why they are unusable, or None if the reply splits nothing.
 
     Args:
         text: the reply.
         context: the task that is planned.
-        clear_enough: a part that is less clear than this (0 to 1, `agent.clarifying`) is refused.
+        clear_enough: a part with a lower clarity (0 to 1, `agent.clarifying`) is refused.
     """
     raw = _read_list(text)
     if raw is None:
@@ -295,7 +295,7 @@ def read_split(text: str, context: AttemptContext, clear_enough: float) -> tuple
 
 
 def _read_list(text: str) -> list[Any] | None:
-    """The raw list: a bare or fenced one, or the one in the field `subtasks` of an object."""
+    """Return the raw list: a bare or fenced one, or the `subtasks` field of an object."""
     for candidate in (text, *(block.text for block in blocks(text))):
         if candidate.strip().startswith("["):
             try:
@@ -321,7 +321,7 @@ def _part(number: int, raw: Any) -> SubtaskIn | str:
 
 
 def _fault(number: int, subtask: SubtaskIn, count: int, context: AttemptContext, clear_enough: float) -> str:
-    """Describe the fault of one part by itself, or nothing."""
+    """Describe the fault of a single part; empty if there is none."""
     given = context.task.spec.tests
     for path in subtask.files:
         if why := path_fault(path) or ("a given test is never changed" if path in given else ""):
@@ -349,7 +349,7 @@ def _fault(number: int, subtask: SubtaskIn, count: int, context: AttemptContext,
 
 
 def _together(subtasks: Sequence[SubtaskIn]) -> str:
-    """Describe the fault of the parts side by side, or nothing."""
+    """Describe a fault of the parts together; empty if there is none."""
     needs = _needs(subtasks)
     try:
         TopologicalSorter(needs).prepare()
@@ -375,7 +375,7 @@ def _needs(subtasks: Sequence[SubtaskIn]) -> dict[int, set[int]]:
 
 
 def _before(at: int, needs: Mapping[int, Iterable[int]]) -> set[int]:
-    """All that must be done before a part; `needs` has no circles."""
+    """Return all parts that must be done before a part; `needs` has no cycles."""
     prerequisites, waiting = set[int](), list(needs[at])
     while waiting:
         prerequisite = waiting.pop()

@@ -1,7 +1,8 @@
 """Chooses the project of a task in the workspace: the plan chooses one, begins a new one, or stays at the root.
 
-What a plan says is looked at as data: a name that can be none, or whose place is taken, chooses nothing. Where it says
-nothing, the task goes where what it depends on went, or where the files lie that it names, else to the root.
+The plan's choice is treated as data: an invalid name, or one whose path is taken, chooses nothing. If the plan says
+nothing, the task goes to the project of the work that it depends on, else to that of the files that it names, else to
+the root.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ _USED = "The tasks that this one depends on worked in: "
 
 
 def is_open(context: AttemptContext, state: AttemptState) -> bool:
-    """Tell whether the plan says where the task works."""
+    """Check whether the plan decides which project the task works in."""
     return not context.whole_tree and state.project is None and projects.beginning(context.task.spec) is None
 
 
 def choose(context: AttemptContext, state: AttemptState, tree: Tree) -> AttemptState:
-    """The state in the part of the workspace that its plan names; the plan's paths are relative to it from then on."""
+    """Return the state in the project that its plan names; the plan's paths then become relative to that project."""
     project_names = projects.projects_of(tree)
     match = _LINE.search(state.plan)
     name = _find_project(match["name"], tree, project_names) if match else None
@@ -56,17 +57,17 @@ def choose(context: AttemptContext, state: AttemptState, tree: Tree) -> AttemptS
 
 
 def about(plan: str) -> str:
-    """Read the project's description from a plan; empty where it says nothing."""
+    """Return the project's description from a plan; empty if the plan has none."""
     match = _LINE.search(plan)
     return " ".join(printable(match["about"]).strip("*_` ").split())[:_MAX_ABOUT_CHARS] if match else ""
 
 
 def begin_project(context: AttemptContext, state: AttemptState, services: AgentServices) -> AttemptState:
-    """The state with the files that every project has, as far as its own lacks them."""
+    """Return the state with the standard files of every project that its own project lacks."""
     if not state.project:
         return state
     spec, present = context.task.spec, View(services.tree, state.change).paths()
-    # Parts of a task begin the same project at the same time: what they write must be equal.
+    # Parts of a task may begin the same project concurrently: their files must be equal.
     is_part = bool(spec.key and spec.key.startswith(RESERVED))
     description = about(state.plan) or (
         "" if is_part else printable(spec.description.partition("\n")[0])[:_MAX_ABOUT_CHARS]
@@ -76,7 +77,7 @@ def begin_project(context: AttemptContext, state: AttemptState, services: AgentS
 
 
 def _find_project(word: str, tree: Tree, project_names: Collection[str]) -> str | None:
-    """The project that a word names; the root for one that names none; None where it says nothing that can be used."""
+    """Return the project that a word names, the root for a word like "none", or None for an unusable name."""
     name = word.strip("./").lower()
     if name in project_names:
         return name
@@ -85,7 +86,7 @@ def _find_project(word: str, tree: Tree, project_names: Collection[str]) -> str 
         return name if name in project_names else ROOT
     if projects.place_fault(name, tree):
         return None
-    # A folder of that name that is no project holds code which is worked on from the root.
+    # A folder of that name that is not a project holds code that is changed from the root.
     return ROOT if any(path.startswith(f"{name}/") for path in tree.entries()) else name
 
 
@@ -98,7 +99,7 @@ def _places(context: AttemptContext, tree: Tree, project_names: Collection[str])
 
 
 def _projects(paths: Iterable[str], project_names: Collection[str]) -> set[str]:
-    """The projects in which files lie; the root counts as one."""
+    """Return the projects that hold these files; the root counts as one."""
     return {first if (first := path.partition("/")[0]) in project_names else ROOT for path in paths}
 
 
@@ -107,7 +108,7 @@ def _only(names: set[str]) -> str:
 
 
 def the_projects(about: PromptContext) -> Section:
-    """The projects of the workspace, each with what its README says first, as many as fit."""
+    """Return the part with the workspace's projects and the beginnings of their READMEs, as many as fit."""
     return Section(
         title="The projects of the workspace", fill=lambda space: _list_projects(about, space), share=0.15, rank=3
     )

@@ -1,11 +1,11 @@
-"""Tells files that a model may not write, and why; the reason goes back to the model.
+"""Decides which files a model may not write, and why; the reason goes back to the model.
 
-This is courtesy, not the boundary: the suite stages tests from the task and the base whatever a change holds. But a
-model that is told at once does not build on a file that will not be used.
+This is courtesy, not the security boundary: the suite stages tests from the task and the base whatever a change holds.
+But a model that learns it at once does not build on a file that will not be used.
 
-Files that steer tools run something for whoever opens, builds, tests or pushes the repository, or steer other agents in
-it. A model writes one only where the task names it or its tool, or brought the file itself. In pyproject.toml and
-package.json that holds for the parts which run or configure tools; the rest of them is source.
+Tool files run something for anyone who opens, builds, tests or pushes the repository, or steer other agents in it. A
+model may write one only if the task names the file or its tool, or brought the file itself. In pyproject.toml and
+package.json this applies to the parts that run or configure tools; their other parts count as source.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ def refusal(
     path: str, text: str | None, *, before: str | None, given: Collection[str], asked: str, own: Collection[str] = (),
     takes_away: bool = False,
 ) -> str | None:  # fmt: skip
-    """Say why CODING may not write this file, or None when it may.
+    """Return why CODING may not write this file, or None if it may.
 
     Args:
         path: a valid path.
         text: its new text, None to remove it.
-        before: the text that it has in the base, None when it is new there.
+        before: the text in the base, None if the file is new.
         given: the paths of the task's tests.
-        asked: the task's description; tooling that it names may be written.
-        own: the paths of the files that the task brought; tooling among them may be written too.
-        takes_away: whether the task asks to remove something; tests may go with what they test.
+        asked: the task's description; tool files that it names may be written.
+        own: the paths of the files that the task brought; tool files among them may also be written.
+        takes_away: whether the task asks to remove something; tests may be removed with the code that they test.
     """
     name = PurePosixPath(path).name
     if path in given:
@@ -67,13 +67,13 @@ def refusal(
 
 
 def _sections(text: str | None) -> list[str]:
-    """The test-steering sections of a settings file, each with its body."""
+    """Return the sections of a settings file that steer tests, each with its body."""
     parts = re.split(r"(?m)^(?=[ \t]*\[)", text or "")
     return [part.strip() for part in parts if _SECTIONS.match(part)]
 
 
 def _hides(path: str) -> str | None:
-    """The standard or framework module that a new file at the root would shadow."""
+    """Return the standard or framework module that a new file at the root would shadow."""
     parts = path.split("/")
     is_module = len(parts) == 1 and path.endswith(".py")
     is_package = len(parts) == 2 and parts[1] == "__init__.py"
@@ -92,8 +92,8 @@ _CI = (
     r"ci|continuous integration|workflow files?"
     r"|(?:github|gitlab|gitea|forgejo) (?:actions?|workflows?|ci|pipelines?)"
 )
-_ITS_NAME = "{}"  # the word is what the first group of the pattern found
-# Names of files, and the words by which a task asks for them without naming the file.
+_ITS_NAME = "{}"  # replaced by the pattern's first group
+# Patterns of file names, and words with which a task asks for such a file without naming it.
 _FILES = (
     (r"(gnu)?makefile(\..+)?|.*\.(mk|mak)",
      r"make ?files?|make targets?|`make\b|run `?make\b|make (?:test|lint|build)\b"),
@@ -142,19 +142,19 @@ _TABLES: tuple[tuple[tuple[re.Pattern[str], str], ...], ...] = (
 )
 _BACKENDS = re.compile(r"(setuptools|wheel|hatchling|flit[-_]core|poetry[-_]core|pdm[-_]backend|uv[-_]build)\b[^@;/]*")
 _PLAIN_SCRIPT = re.compile(r"node( --(test|watch))*( [\w][\w./-]*)*")
-# npm runs these unasked.
+# Scripts that npm runs without being asked.
 _UNASKED = re.compile(r"(pre|post)\w+|install|prepare|prepack|dependencies")
 _RUN_BY_NPM = ("scripts", "husky", "lint-staged", "simple-git-hooks", "pre-commit", "gypfile", "packageManager",
                "overrides", "resolutions", "pnpm", "workspaces", "config")  # fmt: skip
 
 
 def find_unasked(path: str, text: str | None, *, before: str | None, asked: str) -> str | None:
-    """Name what a file steers that the task does not ask for; None where there is nothing of that kind.
+    """Name the steering part of a file that the task does not ask for; None if there is no such part.
 
     Args:
         path: a valid path.
         text: its new text, None to remove it.
-        before: the text that it has now, None when it is new.
+        before: its current text, None if the file is new.
         asked: the task's description.
     """
     parts = path.casefold().split("/")
@@ -168,9 +168,9 @@ def find_unasked(path: str, text: str | None, *, before: str | None, asked: str)
 
 
 def more_asked(asked: str, part: str) -> str | None:
-    """A file or tool that the text of a part asks for and that of its whole task, `asked`, does not; None for none.
+    """Return a steering file or tool that the text of a part asks for but the whole task, `asked`, does not; else None.
 
-    A plan is written by a model; what it splits a task into may not ask for more than the owner did.
+    A model writes the plan, so the parts of a task may not ask for more than the owner did.
     """
     for path in re.findall(r"[\w.@/-]*[\w@/-]", part.casefold()):
         parts = [name for name in path.split("/") if name]
@@ -185,7 +185,7 @@ def more_asked(asked: str, part: str) -> str | None:
 
 
 def _words_of(parts: list[str]) -> str | None:
-    """The words that ask for a path that steers tools; None where it steers none."""
+    """Return the pattern of words that ask for a path that steers tools; None if it steers none."""
     for name, table in ((parts[-1], _TABLES[0]), *((part, _TABLES[1]) for part in parts[:-1])):
         for pattern, words in table:
             if match := pattern.fullmatch(name):
@@ -194,7 +194,7 @@ def _words_of(parts: list[str]) -> str | None:
 
 
 def _is_named(asked: str, words: str, parts: list[str]) -> bool:
-    """Tell whether a description names a file, a hidden folder around it, or what it is for."""
+    """Check whether a description names a file, a hidden folder around it, or its purpose."""
     names = [re.escape(part) for at, part in enumerate(parts, 1) if at == len(parts) or part.startswith(".")]
     wanted = "|".join(filter(None, [*names, words]))
     return bool(wanted) and re.search(_alone(wanted), asked.casefold()) is not None
@@ -212,7 +212,7 @@ def _words_for(part: str) -> str:
 
 
 def _of_pyproject(text: str) -> dict[str, Any]:
-    """The parts of a pyproject.toml that run or configure tools."""
+    """Return the parts of a pyproject.toml that run or configure tools."""
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError):
@@ -224,7 +224,7 @@ def _of_pyproject(text: str) -> dict[str, Any]:
 
 
 def _is_usual(build: Any) -> bool:
-    """Tell whether a build system is one of those in use, with no program of the repository's own in it."""
+    """Check whether a build system is a common one that runs no program of the repository."""
     if not isinstance(build, dict) or build.keys() - {"requires", "build-backend"}:
         return False
     listed = [*(needs if isinstance(needs := build.get("requires", []), list) else [None])]
@@ -234,7 +234,7 @@ def _is_usual(build: Any) -> bool:
 
 
 def _of_package(text: str) -> dict[str, Any]:
-    """The parts of a package.json that run something; calls of node on files of the repository are left out."""
+    """Return the parts of a package.json that run something, except calls of node on files of the repository."""
     try:
         data = json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError):

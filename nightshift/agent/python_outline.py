@@ -15,11 +15,11 @@ _TEST_LIBRARIES = frozenset({"pytest", "hypothesis", "unittest", "_pytest", "moc
 _MAX_CHARS = 400_000
 _REMEMBERED = 128
 _DECORATOR_CHARS = 120
-"""Routes, options and their defaults stand in decorators."""
+"""Limit of a decorator's text; it is generous because routes, options and defaults appear in decorators."""
 
 
 def parse_python(text: str) -> ast.Module | None:
-    """The syntax tree, or None when the text is no Python; warnings about the text are not ours to give."""
+    """Return the syntax tree, or None if the text is not valid Python; compiler warnings are suppressed."""
     return parse_quietly(text) if len(text) <= _MAX_CHARS else None
 
 
@@ -30,7 +30,7 @@ def first_line(node: ast.stmt) -> int:
 
 
 def signatures(text: str) -> list[str]:
-    """A Python module's face: classes, functions with annotations and the first line of their docstring, constants."""
+    """Return a module's outline: classes, functions with annotations and first docstring line, and public constants."""
     tree = parse_python(text)
     return [] if tree is None else list(_face(tree.body, ""))
 
@@ -59,9 +59,9 @@ def _summary(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> str
 
 @lru_cache(maxsize=_REMEMBERED)
 def _imports(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """The modules that a Python text imports, each with the names that it takes from it; no relative imports.
+    """Return the modules that a Python text imports absolutely, each with the imported names.
 
-    What is near a task is looked up for each of its prompts, mostly in the same files.
+    Cached, because each prompt of a task looks for related files, mostly in the same texts.
     """
     tree = parse_python(text)
     imports: dict[tuple[str, tuple[str, ...]], None] = {}
@@ -74,7 +74,7 @@ def _imports(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def local_files(text: str, files: Container[str]) -> list[str]:
-    """The files among `files` that a Python text imports."""
+    """List the files among `files` that a Python text imports."""
     modules = (
         name for module, names in _imports(text) for name in (module, *(f"{module}.{member}" for member in names))
     )
@@ -83,16 +83,17 @@ def local_files(text: str, files: Container[str]) -> list[str]:
 
 
 def _parents(module: str) -> Iterator[str]:
-    """The packages that are imported on the way to a module."""
+    """Yield the `__init__.py` paths of the packages above a module."""
     parts = module.split(".")
     for end in range(1, len(parts)):
         yield from (f"{root}{'/'.join(parts[:end])}/__init__.py" for root in _ROOTS)
 
 
 def list_wanted_files(test: str, files: Container[str]) -> list[str]:
-    """The files that a test imports and that may be missing: `from pkg.mod import f` wants `pkg/mod.py`.
+    """List the files that a test imports, even if they are missing: `from pkg.mod import f` wants `pkg/mod.py`.
 
-    The standard library and test libraries want no file; a module that exists under any source root is that file.
+    Imports of the standard library and of test libraries want no file. For a module that exists under any source root,
+    the result is that file.
     """
     return list(filter(None, dict.fromkeys(_want(module, files) for module, _ in _imports(test))))
 
@@ -104,7 +105,7 @@ def _want(module: str, files: Container[str]) -> str:
 
 
 def places(module: str) -> Iterator[str]:
-    """List paths at which the file of a module may lie."""
+    """Yield the paths at which the file of a module may be."""
     stem = module.replace(".", "/")
     for root in _ROOTS:
         yield f"{root}{stem}.py"

@@ -1,8 +1,8 @@
-"""How a change is read: shown whole to its readers, in as few questions as its length takes.
+"""Shows a whole change to its readers, in as few questions as its length allows.
 
-Each reader sees the task and the change, and not the author's praise of it. Where review and audit are both on and the
-change fits into one question, one model call serves them both, and each finding says whose it is. What was found is
-kept for the change as it is, so it is not read again while it stays so, also when a test fails afterwards.
+Each reader sees the task and the change, but not the author's summary of it. If review and audit are both on and the
+change fits into one question, one model call serves both, and each finding names its reader. Findings are stored with
+the digest of the change, so an unchanged change is not read again, even if a test fails later.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from nightshift.core.tasks.task import digest
 
 PHASES = {Reader.REVIEW: Phase.REVIEW, Reader.AUDIT: Phase.AUDIT}
 _SHARE = 0.5
-"""Of a prompt for the change; less where the instructions take much."""
+"""Share of a prompt for the change; it gets less if the instructions are long."""
 _REST = 0.12
-"""Of a prompt for all beside change and instructions: headings, seals, the lines on what is left out."""
+"""Share of a prompt for all but change and instructions: headings, markers, and remarks on what is left out."""
 _MOST_KNOWN = 30
 _KEPT = 8
-"""How many readings an attempt keeps."""
+"""Limit of the readings in an attempt's state."""
 _BOTH = (Reader.REVIEW, Reader.AUDIT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Questions:
-    """The questions about a change: by whom, in whose phase, and in which pieces."""
+    """The questions about a change: the readers, and the pieces to read; the phase is the first reader's."""
 
     readers: tuple[Reader, ...]
     parts: Sequence[Piece]
@@ -51,7 +51,7 @@ class _Questions:
 async def with_reading(
     context: AttemptContext, state: AttemptState, services: AgentServices, reader: Reader
 ) -> AttemptState:
-    """The state with what the reader finds in its change, and the other one where both are asked at once.
+    """Return the state with the reader's findings on its change, and with the other reader's if both are asked at once.
 
     Raises what the model raises.
     """
@@ -81,7 +81,7 @@ def _reading(
 
 
 def _questions(context: AttemptContext, state: AttemptState, services: AgentServices, reader: Reader) -> _Questions:
-    """Both readers at once where that takes one question, else the one whose turn it is."""
+    """Return one question to both readers if the change fits into one, else the questions to this reader only."""
     both = reader is Reader.REVIEW and context.audit and services.settings.read_together
     if both and state.reading(Reader.AUDIT) is None:
         parts = _pieces(context, state, services, _BOTH)
@@ -93,7 +93,7 @@ def _questions(context: AttemptContext, state: AttemptState, services: AgentServ
 def _pieces(
     context: AttemptContext, state: AttemptState, services: AgentServices, readers: tuple[Reader, ...]
 ) -> list[Piece]:
-    """The change in pieces, each as long as one question may hold."""
+    """Split the change into pieces that each fit into one question."""
     phase = PHASES[readers[0]]
     gauge = services.gauge(phase, state.escalation)
     limit = services.settings.limit(phase, gauge)
@@ -110,7 +110,7 @@ async def _read(
     piece: Piece,
     part: str,
 ) -> ReadRemarks:
-    """The findings in one piece; asks again a few times, and takes then what could be read of the last reply."""
+    """Return the findings in one piece; after a few repeats, whatever could be read of the last reply."""
     prompt = first = await asyncio.to_thread(_request, context, state, services, questions, piece, part)
     answer = ReadRemarks()
     for _ in range(services.settings.reasks + 1):

@@ -1,4 +1,4 @@
-"""Brings earlier lessons into the state: few, each once, never more than the settings allow."""
+"""Adds lessons from earlier work to the state: few, each only once, never more than the settings allow."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ _QUERY_CHARS = 4000
 async def with_lessons(
     context: AttemptContext, state: AttemptState, services: AgentServices, query: str, *, most: int
 ) -> AttemptState:
-    """The state with up to `most` more lessons that are near the query; raises what memory raises.
+    """Return the state with up to `most` more lessons that are near to the query. Raises what memory raises.
 
-    Lessons stay in the state: a step that is resumed sees the same ones, and at the end each is scored by whether
-    it helped.
+    Lessons stay in the state: a resumed step sees the same ones, and at the end each is scored by whether it helped.
     """
     space = min(most, services.settings.recall_limit - len(state.lessons))
     if space <= 0:
         return state
-    lesson_ids = {(lesson.source, lesson.id) for lesson in state.lessons}  # each kind has numbers of its own
+    lesson_ids = {(lesson.source, lesson.id) for lesson in state.lessons}  # ids are unique per source only
     asked = space + len(lesson_ids)
     lessons = await services.memory.recall(query[:_QUERY_CHARS], asked, task_id=context.task.id, attempt=state.attempt)
     new = tuple(lesson for lesson in lessons if (lesson.source, lesson.id) not in lesson_ids)[:space]
@@ -35,7 +34,7 @@ async def with_lessons(
 
 
 def _as_data(lesson: Lesson) -> RecalledLesson:
-    """A lesson for the timeline: which one, how near, how old."""
+    """Describe a lesson for the timeline: its id, score and age."""
     first = lesson.text.strip().split("\n", 1)[0][:160]
     age_days = round(lesson.age_s / 86_400, 1)
     return RecalledLesson(id=lesson.id, kind=lesson.source, score=lesson.score, age_days=age_days, about=first)

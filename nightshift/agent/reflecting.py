@@ -1,15 +1,15 @@
-"""REFLECTING: why a try failed, whether the attempt goes in circles, and whether it goes on at all.
+"""REFLECTING: why a try failed, whether the attempt goes in circles, and whether it continues at all.
 
-Every cycle of the phase table leads through here, so this is where an attempt ends: at the limit of tries, or when it
-is stuck a third time. The first time, the history is dropped and a short hand-over stays: a fresh context with the
-lesson. The second time, another plan is asked for as well. `ModelRequest.escalation` tells the model gateway how often
-it was, which answers with a higher temperature first and then with another model. A fresh context begins as well, and
-counts for nothing, where the history of the tries grows too long for good prompts.
+Every cycle of the phase table leads through this phase, so this is where an attempt ends: at the limit of tries, or
+when it is stuck for the third time. The first time, the history is replaced by a short hand-over: a fresh context with
+the lesson. The second time, another plan is also requested. `ModelRequest.escalation` tells the model gateway how often
+the attempt was stuck; the gateway first raises the temperature and then uses another model. A fresh context also
+begins, without counting as stuck, when the history of the tries grows too long for good prompts.
 
-What the model says of a failure is validated and shortened; it is shown to the next phase as an opinion, and only
-three things in it have consequences: a new plan, the blame of tests that the agent wrote itself, and failing tests of
-the repository that contradict the task, of which a change may be proposed (`agent.changed_tests`), or about which
-CODING asks the owner, once, where the settings keep tests as they are. No test changes by such a word.
+The model's opinion of a failure is validated, shortened and shown to the next phase as an opinion. Only three parts of
+it have consequences: a new plan, the blame of tests that the agent wrote itself, and failing tests of the repository
+that contradict the task. For contradicting tests a change may be proposed (`agent.changed_tests`), or CODING asks the
+owner, once, if the settings keep tests unchanged. The model's opinion alone never changes a test.
 """
 
 from __future__ import annotations
@@ -43,19 +43,21 @@ from nightshift.core.text.masking import printable
 MAX_ESCALATION = 2
 MAX_BLAMED = 2
 MAX_UNCONVINCING = 2
-"""So many times tests are written for one change that all other tests pass with; then its owner decides."""
+"""Number of times that tests are written for one change that passes all other tests. Then the attempt ends, and the
+owner decides.
+"""
 _CONTRADICTS = (
     "These existing tests seem to demand the opposite of the task: {tests}. If they do, send their files with just the "
     "tests changed that contradict the task; their owner is asked about them."
 )
 _MAX_IDS = 200
 _MOST_NAMED = 20
-"""Tests that contradict the task."""
+"""Limit of the tests that a model may name as contradicting the task."""
 
 
 async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
-    """Record the try, then go on, start afresh, plan anew, or end. Raises what model and memory raise."""
-    seen = state.seen  # without this try; when its work is that of the try before, it teaches nothing new
+    """Record the try, then continue, start afresh, plan again, or end. Raises what model and memory raise."""
+    seen = state.seen  # without this try; the same work as in the previous try teaches nothing new
     state = state.with_try(_try(state))
     why = history.why_stuck(state.tries, seen)
     if seen[-1:] != state.seen[-1:]:
@@ -93,7 +95,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
 
 
 def _try(state: AttemptState) -> Try:
-    """The try that just failed. Without a test that failed, what went wrong stands in the place of one."""
+    """Return the try that just failed. If no test failed, a description of the failure is listed instead of a test."""
     failing = sorted(state.verdict.failing) if state.verdict else []
     return Try(
         iteration=state.iteration,
@@ -105,7 +107,7 @@ def _try(state: AttemptState) -> Try:
 
 
 def _blames_only_own_tests(state: AttemptState) -> bool:
-    """Tell whether tests that the agent did not write ran and passed, and its own prove nothing or too little."""
+    """Check whether only the agent's own tests are at fault: all other tests passed, and there are some."""
     verdict = state.verdict
     if verdict is None or not verdict.weak or verdict.failing - set(verdict.weak):
         return False
@@ -113,14 +115,14 @@ def _blames_only_own_tests(state: AttemptState) -> bool:
 
 
 def _others_passing(state: AttemptState) -> int:
-    """How many tests pass that the agent did not write."""
+    """Count the passing tests that the agent did not write."""
     results = state.verdict.results if state.verdict else ()
     passing = [result.id for result in results if result.result is Result.PASSED]
     return sum(name.partition("::")[0] not in state.own_tests for name in passing)
 
 
 def _unshown(state: AttemptState) -> str:
-    """Why the self-written tests are not asked for again, as a sentence; empty where they may be."""
+    """Return why the self-written tests are not requested again, as a sentence; empty if they may be."""
     change = state.tries[-1].unconvincing
     if not change or sum(past_try.unconvincing == change for past_try in state.tries) < MAX_UNCONVINCING:
         return ""
@@ -142,7 +144,7 @@ def _tries(state: AttemptState) -> str:
 async def _reflect(
     context: AttemptContext, state: AttemptState, services: AgentServices
 ) -> tuple[AttemptState, Reflection]:
-    """A reflection, and the state with it in the last try."""
+    """Return the state with a reflection in its last try, and that reflection."""
     dialogue = Dialogue(Phase.REFLECTING, context, state, services)
     reflection = needs_no_thought(state)
     if reflection is None and await asyncio.to_thread(plain_requests.is_plain, context, state, services, Phase.CODING):
@@ -161,13 +163,13 @@ async def _reflect(
 
 
 def _may_blame(state: AttemptState) -> bool:
-    """Tests may be blamed by opinion if the agent wrote them and a suite ran them, and not again and again."""
+    """Check whether a model may blame tests: the agent wrote them, a suite ran them, and the limit is not reached."""
     blamed = sum(1 for past_try in state.tries if past_try.reflection.tests_at_fault)
     return bool(state.own_tests) and state.verdict is not None and bool(state.verdict.failing) and blamed < MAX_BLAMED
 
 
 def _existing(context: AttemptContext, state: AttemptState, names: Sequence[str]) -> tuple[str, ...]:
-    """The ids of the failing tests that are named and are the repository's; given and own tests are none."""
+    """Return the named ids of failing tests that belong to the repository; given and own tests are excluded."""
     failing = state.verdict.failing if state.verdict else frozenset()
     others = {*context.task.spec.tests, *state.own_tests}
     test_ids = (test_id for name in names for test_id in (name, name.partition("[")[0]) if test_id in failing)
@@ -175,7 +177,7 @@ def _existing(context: AttemptContext, state: AttemptState, names: Sequence[str]
 
 
 def _is_long(state: AttemptState, services: AgentServices) -> bool:
-    """Tell whether the history of earlier tries would take more of the next prompt than is good for its reader."""
+    """Check whether the history of earlier tries would take too large a share of the next prompt."""
     gauge = services.gauge(Phase.CODING, state.escalation)
     limit = services.settings.limit(Phase.CODING, gauge)
     return (
@@ -185,13 +187,13 @@ def _is_long(state: AttemptState, services: AgentServices) -> bool:
 
 
 def _escalate_state(state: AttemptState) -> AttemptState:
-    """A new count of tries, begun with the last one, whose work may come again: it has no digest any more."""
+    """Start a new count of tries with the last one. Its digest is removed, because its work may be repeated."""
     last = replace(state.tries[-1], digest="")
     return replace(state, tries=(last,), escalation=state.escalation + 1)
 
 
 async def _remember(context: AttemptContext, state: AttemptState, services: AgentServices) -> None:
-    """Store what a check found; a reply that could not be read teaches nothing about the task."""
+    """Store what a check found; an unreadable reply teaches nothing about the task."""
     if state.verdict is None or state.verdict.passed:
         return
     await services.memory.remember(state, context.task.id, context.task.spec.description)
@@ -245,7 +247,7 @@ _Texts = Annotated[tuple[_Text, ...], BeforeValidator(_texts)]
 
 
 class ReflectionIn(BaseModel):
-    """A model's reflection; unknown fields are passed over."""
+    """A model's reflection; unknown fields are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -261,12 +263,12 @@ class ReflectionIn(BaseModel):
 
     @property
     def has_content(self) -> bool:
-        """It holds a thought and not only flags."""
+        """True if it holds a cause or a fix, and not only flags."""
         return bool(self.root_cause or self.suggested_fix)
 
 
 def read_reflection(text: str) -> Reflection | None:
-    """The reflection in a reply, or None when there is no usable one."""
+    """Return the reflection in a reply, or None if there is no usable one."""
     data = find_json(text)
     try:
         answer = ReflectionIn.model_validate(data or {})
@@ -276,7 +278,7 @@ def read_reflection(text: str) -> Reflection | None:
 
 
 def by_rule(state: AttemptState) -> Reflection:
-    """A plain reflection, from the kind of the first failure."""
+    """Return a simple reflection, chosen by the kind of the first failure."""
     if state.verdict is None:
         first = state.feedback.strip().split("\n", 1)[0]
         fix = "Send complete files in the form that the instructions describe."
@@ -287,7 +289,7 @@ def by_rule(state: AttemptState) -> Reflection:
 
 
 def needs_no_thought(state: AttemptState) -> Reflection | None:
-    """The reflection where a check or a reviewer said it all: what to mend, what may not be changed, idle own tests."""
+    """Return the reflection if it needs no model: findings, owner's words, forbidden files, or useless own tests."""
     verdict = state.verdict
     if state.remarks:
         first = state.remarks[0]
@@ -316,7 +318,7 @@ def needs_no_thought(state: AttemptState) -> Reflection | None:
 async def ask_model(
     context: AttemptContext, state: AttemptState, services: AgentServices, dialogue: Dialogue
 ) -> Reflection:
-    """Ask for a reflection; the one by rule takes the place of an unusable reply, and a copy of the form counts so."""
+    """Ask for a reflection; an unusable reply, such as a copy of the form, is replaced by the rule's reflection."""
     prompt = await asyncio.to_thread(_request, context, state, services)
     reply = await exploring.answer(context, state, services, dialogue, prompt, json_reply=True)
     reflection = read_reflection(reply.text)

@@ -1,13 +1,13 @@
-"""REVIEW and AUDIT: what follows from what readers found in a change (`agent.reading`).
+"""REVIEW and AUDIT: the consequences of readers' findings in a change (`agent.reading`).
 
-The checks that need no model come first. A finding at or above the gravities that block sends the change back, a few
-times for each reader (`review_rounds`); one about a file that the change has not is kept, and blocks where it is
-critical. What is left then never vanishes: it is kept with the change (`AttemptState.open_remarks`) and named wherever
-the change is.
+The checks that need no model come first. A finding of a blocking severity sends the change back, up to `review_rounds`
+times for each reader. A finding about a file outside the change is kept, and blocks only if it is critical. Remaining
+findings never vanish: they are kept with the change (`AttemptState.open_remarks`) and shown wherever the change is
+shown.
 
-A review is an opinion, so after its rounds the tests decide, but for a critical finding: that is its owner's to decide,
-as `critical_left` says. A review that cannot be read does not stop the task. An audit is a check: what blocks after its
-rounds, or cannot be read, waits for the owner, who may let this very change pass.
+A review is an opinion, so after its rounds the tests decide, except for a critical finding: the owner decides about it,
+as `critical_left` says. An unreadable review does not stop the task. An audit is a check: if it still blocks after its
+rounds, or cannot be read, the task waits for the owner, who may let exactly this change pass.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from nightshift.core.tasks.task import digest
 
 _SHOWN = 20
 _ASKED = 3
-"""So many findings stand in a question."""
+"""Most findings in a question."""
 _NAMES = {Reader.REVIEW: "review", Reader.AUDIT: "security audit"}
 UNANSWERED = "it is tested and committed, and the finding is named wherever the commit is"
 """The assumed answer to a question about a critical finding that nobody answers in time."""
@@ -45,7 +45,7 @@ async def audit(context: AttemptContext, state: AttemptState, services: AgentSer
 
 async def _run(reader: Reader, context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
     phase, before = PHASES[reader], state.verdict
-    # Tests of the agent's own are checked where they are written, in TESTING.
+    # The agent's own tests are checked where they are written, in TESTING.
     checked = await change_check.check(context, replace(state, own_tests={}), services)
     state = replace(checked.state, own_tests=state.own_tests)
     if checked.verdict:
@@ -70,7 +70,7 @@ async def _run(reader: Reader, context: AttemptContext, state: AttemptState, ser
 
 
 def blocks(remark: Remark, state: AttemptState, services: AgentServices) -> bool:
-    """Tell whether a finding sends the change back."""
+    """Check whether a finding sends the change back."""
     settings = services.settings
     gravities = settings.review_blocks if remark.reader is Reader.REVIEW else settings.audit_blocks
     return remark.gravity in gravities and (remark.path in state.change or remark.gravity is Gravity.CRITICAL)
@@ -92,7 +92,7 @@ class _Decision:
 
     @property
     def subject(self) -> str:
-        """The subject of the owner's decision: this very change."""
+        """The subject of the owner's decision: exactly this change."""
         return f"{self.reader}:{digest(self.state.change)[:16]}"
 
     @property
@@ -100,7 +100,7 @@ class _Decision:
         return tuple(remark for remark in self.reading.found if blocks(remark, self.state, self.services))
 
     def step(self) -> Step:
-        """The step of the phase."""
+        """Return the step of the phase."""
         unread = bool(self.reading.unread) and self.reader is Reader.AUDIT
         if self.subject in self.context.granted:
             return self._pass_on("its owner did not object to this change")
@@ -193,7 +193,7 @@ def _report(state: AttemptState, services: AgentServices, readings: Sequence[Rea
 
 
 def as_feedback(remarks: Sequence[Remark], who: str) -> str:
-    """The findings as feedback for the next try."""
+    """Format the findings as feedback for the next try."""
     lines = [f"The {who} sends the change back. Mend what it names, and keep everything else as it is."]
     for number, remark in enumerate(remarks, 1):
         fix = f" Suggested: {remark.fix}" if remark.fix else ""

@@ -1,4 +1,4 @@
-"""The services of a phase: the ports of the world around it, and the settings of the agent."""
+"""The services of a phase: its ports to the outside, and the settings of the agent."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ PHASE_SHARES: Mapping[Phase, float] = MappingProxyType(
         Phase.REFLECTING: 0.7,
     }
 )
-"""How much of a prompt's length each phase may use: only who writes the files has to see all of them whole."""
+"""Share of the prompt limit that each phase may use: only the phase that writes files must see all of them whole."""
 WINDOW_SHARE = 0.75
-"""A prompt leaves a quarter of the model's context to the reply."""
+"""Share of the model's context that a prompt may use; the rest is for the reply."""
 LEAST_TOKENS = 3000
 
 
@@ -45,7 +45,7 @@ ChangeTests = Literal["ask", "allow", "keep"]
 
 
 class EditFormat(StrEnum):
-    """How a model is asked to change files. `AUTO` asks for whole files, and for edits of long ones."""
+    """The form in which a model is asked to change files. `AUTO` asks for whole files, and for edits of long ones."""
 
     WHOLE = "whole"
     EDIT = "edit"
@@ -54,52 +54,55 @@ class EditFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSettings:
-    """How the agent prompts."""
+    """Settings of the agent: prompts, limits and consent."""
 
     prompt_tokens: int = 24_000
-    """The most tokens of a prompt, by estimate."""
+    """Estimated tokens that a prompt may have at most."""
     phase_shares: Mapping[Phase, float] = field(default_factory=lambda: PHASE_SHARES)
-    """How much of that each phase may use."""
+    """Share of `prompt_tokens` that each phase may use."""
     fresh_share: float = 0.25
-    """How much of it the history of earlier tries may take before a fresh context begins."""
+    """Share of the prompt that the history of earlier tries may take before a fresh context begins."""
     reply_tokens: int | None = None
-    """The most tokens of a reply; None leaves it to the model."""
+    """Most tokens of a reply; None leaves the limit to the model."""
     edit_format: EditFormat = EditFormat.AUTO
     whole_file_lines: int = 400
-    """The longest file that `EditFormat.AUTO` asks for whole, in lines."""
+    """Most lines of a file that `EditFormat.AUTO` asks for whole."""
     recall_limit: int = 3
-    """How many lessons an attempt recalls at most."""
+    """Most lessons that an attempt recalls."""
     reasks: int = 2
-    """How often a reply that cannot be used is asked for again within a step."""
+    """Number of times that an unusable reply is asked for again within a step."""
     review_blocks: frozenset[Gravity] = frozenset({Gravity.CRITICAL, Gravity.HIGH})
-    """Findings of a review that send a change back."""
+    """Severities of review findings that send a change back."""
     audit_blocks: frozenset[Gravity] = frozenset({Gravity.CRITICAL, Gravity.HIGH})
-    """Findings of an audit that send a change back."""
+    """Severities of audit findings that send a change back."""
     review_rounds: int = 2
-    """How often each reader may send a change back within an attempt."""
+    """Number of times that each reader may send a change back within an attempt."""
     critical_left: CriticalLeft = "ask"
-    """The rule for a critical finding of a review after its rounds: the owner is asked and nothing is done before he
-    answers (`wait`), he is asked and it is committed where he does not answer in time (`ask`), or at once (`commit`).
+    """The rule for a critical review finding after the last round.
+
+    `wait`: the owner is asked, and nothing is done before the answer. `ask`: the owner is asked, and the change is
+    committed if no answer comes in time. `commit`: the change is committed at once.
     """
     read_together: bool = True
-    """Whether one question may serve review and audit; not where they are to be asked of different models."""
+    """True if one question may serve review and audit; False if they are to be asked of different models."""
     explore: Explore = Explore.AUTO
-    """Whether models use tools (`agent.exploring.is_wanted`)."""
+    """The choice whether models use tools (`agent.exploring.is_wanted`)."""
     conversation_tokens: int = 96_000
-    """How long a conversation with tools may grow, by estimate."""
+    """Estimated tokens at which a conversation with tools restarts."""
     explore_steps: int = 40
-    """How many replies with tool calls a CODING step takes at most."""
+    """Most replies with tool calls in a CODING step."""
     change_tests: ChangeTests = "ask"
-    """Consent to a change of an existing test that the task contradicts: the owner's, nobody's (`allow`), or it stays
-    as it is (`keep`)."""
+    """Consent to changes of existing tests that the task contradicts: the owner's (`ask`), not needed (`allow`), or
+    refused (`keep`).
+    """
     clear_enough: float = 0.5
-    """A task that is less clear than this (0 to 1, `agent.clarifying`) is put in other words first."""
+    """A task with a lower clarity (0 to 1, `agent.clarifying`) is first read into a specification."""
 
     def limit(self, phase: Phase, gauge: Gauge) -> int:
-        """The most tokens that a prompt of this phase may have, for the model that will be asked.
+        """Return the most tokens of a prompt of this phase, for the model that will be asked.
 
-        With less than `LEAST_TOKENS` the instructions would leave no room for the task; a model whose context is that
-        small refuses the prompt with a clear word, which is better than to be asked without it.
+        With less than `LEAST_TOKENS` the instructions would leave no space for the task. A model with such a small
+        context then refuses the prompt with a clear error, which is better than a prompt without the task.
         """
         window = self.prompt_tokens if gauge.window is None else int(gauge.window * WINDOW_SHARE)
         return max(LEAST_TOKENS, int(min(self.prompt_tokens, window) * self.phase_shares.get(phase, 1.0)))
@@ -111,7 +114,7 @@ async def _nothing() -> tuple[OwnerMessage, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentServices:
-    """The ports that a phase may use; it has no other way to the world."""
+    """The ports that a phase may use; it has no other access to the outside."""
 
     model: Model
     suite: Suite
@@ -119,36 +122,36 @@ class AgentServices:
     tree: Tree
     """The base commit of the change."""
     events: Emitter
-    """Knows task, attempt, try and phase while a phase runs."""
+    """Emits events; bound to task, attempt, try and phase while a phase runs."""
     clock: Clock = utc_now
     settings: AgentSettings = field(default_factory=AgentSettings)
     change_checks: Sequence[ChangeCheck] = ()
-    """The checks of a change; all of them are asked before anything of it runs."""
+    """The checks of a change; all of them run before anything of the change executes."""
     symbol_cache: SymbolCache = field(default_factory=SymbolCache)
-    """The facts of files that were read, for maps of their repositories."""
+    """Cached tags of files, for ranking the files of a repository."""
     gauge: Callable[[Phase, int], Gauge] = lambda _phase, _escalation: Gauge()
-    """How long texts are for the model that a phase will ask, by how often the loop was stuck."""
+    """Returns the token gauge of the model that a phase will ask, given how often the attempt was stuck."""
     count_form: Callable[[Completion, bool], object] = lambda _reply, _is_usable: None
-    """Takes each answer of CODING, and whether it had the form that was asked for."""
+    """Receives each answer of CODING, and whether it had the requested form."""
     prompts: list[Mapping[str, Any]] = field(default_factory=list)
-    """Takes a record of each prompt that is sent."""
+    """Collects a record of each prompt that is sent."""
     corpora: CorpusCache = field(default_factory=CorpusCache)
     wrote: Callable[[str], bool] = lambda _path: False
-    """Tells whether all commits that touched a file of the base are the agent's, by its full path; reads git."""
-    """The texts of commits, for searches."""
+    """Checks whether the agent made all commits that touched a file of the base, given its full path; reads git."""
+    """`corpora` caches the texts of commits, for searches."""
     environment: Callable[[Tree], Awaitable[Environment]] | None = None
-    """Finds and makes the environment of a part of the workspace that a plan chose."""
+    """Finds or makes the environment of a part of the workspace that a plan chose."""
     languages: Languages | None = None
-    """Reads code and tests; without it no tests are written, and existing ones stay as they are."""
+    """Reads code and tests; without it no tests are written, and existing ones stay unchanged."""
     shell: Shell | None = None
-    """Runs commands of the model's; without it no tool does."""
+    """Runs a model's commands; without it no tool runs any."""
     read_messages: Callable[[], Awaitable[tuple[OwnerMessage, ...]]] = _nothing
-    """The messages of the task's owner so far, oldest first."""
+    """Returns the owner's messages to the task so far, oldest first."""
     server_tools: ServerTools | None = None
-    """Tools of servers that the owner configured; without it there are none."""
+    """Tools of servers that the owner configured; None if there are none."""
     tool_log: ToolLog | None = None
-    """The store of tool calls; without it a resumed step calls again."""
+    """The store of tool calls; without it a resumed step repeats its calls."""
 
 
 Runner = Callable[[AttemptContext, AttemptState, AgentServices], Awaitable[Step]]
-"""A phase: takes the state, returns a step. The machine sets `phase` and `step_no` of the state."""
+"""A phase: from the state to a step. The machine sets `phase` and `step_no` of the state."""

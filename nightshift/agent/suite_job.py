@@ -1,4 +1,4 @@
-"""Builds the job of a suite: the tree of an attempt, and by what it is judged or tried."""
+"""Builds the job of a suite: the tree of an attempt, and everything by which it is judged or tried."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from nightshift.core.tasks.projects import LAID_OUT, start_of
 from nightshift.core.tasks.verdicts import SuiteJob
 
 _MOST_SOURCES = 5000
-"""So many files of code are looked through for what reads a page or a docstring."""
+"""Most code files that are searched for code that reads a page or a docstring."""
 
 
 def job_for(context: AttemptContext, state: AttemptState, services: AgentServices) -> SuiteJob:
-    """The tree to judge, and by what."""
+    """Return the tree to judge, with everything that judges it."""
     spec = context.task.spec
     return SuiteJob(
         base=services.tree,
@@ -49,9 +49,9 @@ def job_for(context: AttemptContext, state: AttemptState, services: AgentService
 
 
 def writes_documents(context: AttemptContext, state: AttemptState, services: AgentServices) -> bool:
-    """Tell whether a task asks for documentation alone and its change is nothing else: it has a judge of its own.
+    """Check whether a task asks only for documentation and its change is only that: such a change has its own judge.
 
-    What a new project is begun with is not the model's.
+    The standard files of a new project do not count, because the model did not write them.
     """
     given = context.task.spec.files
 

@@ -1,4 +1,4 @@
-"""The names that a file defines, names that it refers to, its words; and a cache of all three."""
+"""Extracts the names that a file defines, the names that it refers to, and its words; with a cache of all three."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from nightshift.agent.python_outline import parse_python
 from nightshift.core.code import golang, javascript
 
 MOST_FILES = 20_000
-"""How many files of a tree are looked at."""
+"""Most files of a tree that are read."""
 MOST_NAMES = 400
-"""Of a file's references, the most frequent ones; a table of data refers to more names than mean anything."""
+"""Most references of a file, the most frequent ones first. A data table refers to more names than are meaningful."""
 MOST_WORDS = 2000
 _MAX_CHARS = 400_000
 _PLAIN = (".html", ".css", ".sql")
@@ -32,31 +32,31 @@ _JS_DEFINE = frozenset({"method_definition"}) | {
 
 
 def words_of(text: str) -> frozenset[str]:
-    """The words of a text in lower case and the singular, those that make up an identifier included."""
+    """Return the words of a text in lower case and the singular, including the words inside identifiers."""
     return frozenset(_singular(word.lower()) for word in set(_WORDS.findall(text)) if len(word) > 2)
 
 
 def _singular(word: str) -> str:
-    """A word without the s of a plural: good enough to compare words, whatever it makes of others."""
+    """Remove the s of a plural; good enough to compare words, even if other words are cut wrongly."""
     return word[:-1] if len(word) > 3 and word[-1] == "s" and word[-2] not in "suia" else word
 
 
 parts_of = lru_cache(maxsize=200_000)(words_of)
-"""For paths and names, which come again with each prompt."""
+"""Cached `words_of` for paths and names, which recur in each prompt."""
 
 
 def words_of_name(path: str) -> frozenset[str]:
-    """The words of a file's name, without its folder and its ending."""
+    """Return the words of a file's name, without its folder and extension."""
     return parts_of(path.rsplit("/", 1)[-1].partition(".")[0])
 
 
 def is_mapped(path: str) -> bool:
-    """Tell whether files of this name are read for the map."""
+    """Check whether tags are read from files of this name."""
     return path.endswith((".py", *_PLAIN)) or javascript.is_source(path) or golang.is_source(path)
 
 
 def tags(path: str, text: str) -> Tags:
-    """The tags of a file; none of one that cannot be read."""
+    """Return the tags of a file; empty if it is too long."""
     if len(text) > _MAX_CHARS:
         return Tags()
     words = tuple(map(sys.intern, sorted(words_of(text))[:MOST_WORDS]))
@@ -118,10 +118,10 @@ def _javascript(path: str, text: str) -> Iterator[tuple[str, bool]]:
 
 
 class SymbolCache:
-    """Tags by the id of the content they were read from; of more than `most`, those read first are read again.
+    """A cache of tags by content id; beyond `most` entries, the oldest ones are dropped. Thread-safe.
 
-    Thread-safe. `tags_by_content` is what was kept of an earlier one; `shared` is of the daemon's own workspace. The
-    default is some tens of megabytes, enough for several large repositories.
+    `tags_by_content` are the entries of an earlier cache; `shared` indexes the daemon's own workspace. The default
+    limit takes some tens of megabytes, enough for several large repositories.
     """
 
     def __init__(self, most: int = 50_000, tags_by_content: Mapping[str, Tags] | None = None) -> None:
@@ -135,20 +135,20 @@ class SymbolCache:
 
     @property
     def is_new(self) -> bool:
-        """Whether anything was read since it was made."""
+        """True if anything was added since the cache was created."""
         return self._is_new
 
     def last(self, most: int) -> list[tuple[str, Tags]]:
-        """List the entries that were read last, at most so many, oldest first."""
+        """List at most `most` of the newest entries, oldest first."""
         with self._lock:
             return list(self._tags_by_content.items())[-most:]
 
     def get(self, content: str) -> Tags | None:
-        """Return the facts of a content."""
+        """Return the tags of a content; None if they are not cached."""
         return self._tags_by_content.get(content)
 
     def put(self, content: str, file_tags: Tags) -> Tags:
-        """Keep what was read of a content, and give it back."""
+        """Store the tags of a content, and return them."""
         with self._lock:
             self._tags_by_content[content] = file_tags
             self._is_new = True

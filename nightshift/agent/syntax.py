@@ -1,4 +1,4 @@
-"""The cheapest check: files that their own grammar refuses are never run. Nothing is executed here."""
+"""The cheapest check: files with a syntax error are never run. Nothing is executed here."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _MAX_CHARS = 400_000
 
 
 def _python(path: str, text: str) -> None:
-    """Compile without running: also finds what the grammar allows and the compiler does not, such as a stray return."""
+    """Compile without running; this also finds errors that parsing allows, such as a stray return."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        compile(encode(text), path, "exec", dont_inherit=True)  # as the file's own first lines have it read
+        compile(encode(text), path, "exec", dont_inherit=True)  # bytes, so that the file's own encoding line applies
 
 
 def _parse(path: str, text: str) -> None:
-    """Parse Go or JavaScript; raises SyntaxError as Python's own compiler does."""
+    """Parse Go or JavaScript; raise SyntaxError as Python's own compiler does."""
     if error := golang.fault(text) if path.lower().endswith(".go") else javascript.fault(path, text):
         raise SyntaxError(error.message, (path, error.line, 1, None))
 
@@ -33,13 +33,13 @@ _CHECKS: dict[str, Callable[[str, str], object]] = {
     "toml": lambda _path, text: tomllib.loads(text),
     **dict.fromkeys(("go", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx"), _parse),
 }
-# Places and names where a text may be broken, or be a dialect, on purpose.
+# Folders and names of files that may be invalid, or in a dialect, on purpose.
 _EXEMPT_FOLDERS = frozenset({"data", "fixtures", "testdata", "templates", "snapshots"})
 _EXEMPT_NAMES = frozenset({"tsconfig.json", "jsconfig.json"})
 
 
 def fault(path: str, text: str) -> Failure | None:
-    """Why this text is no file of its kind, or None. Kinds without a check here always pass."""
+    """Return why this text is not a valid file of its kind, or None. Kinds without a check always pass."""
     *folders, name = path.split("/")
     check = _CHECKS.get(name.rsplit(".", 1)[-1].lower())
     if check is None or len(text) > _MAX_CHARS or name in _EXEMPT_NAMES or _EXEMPT_FOLDERS.intersection(folders):
@@ -63,14 +63,14 @@ def _locate_fault(path: str, text: str, kind: str, message: str, line: int | Non
 
 
 def excerpt(text: str, at: int) -> str:
-    """The lines around line `at`, which counts from 1, numbered and with that one marked."""
+    """Return the numbered lines around line `at`, which counts from 1 and is marked."""
     lines = text.split("\n")
     shown = range(max(1, at - 3), min(len(lines), at + 2) + 1)
     return "\n".join(f"{'>' if n == at else ' '}{n:5}  {lines[n - 1][:300]}" for n in shown)
 
 
 def verdict(files: Mapping[str, str | None], tree: str) -> Verdict | None:
-    """A failing verdict when a file is not sound, else None. `tree` is the digest of what was looked at."""
+    """Return a failing verdict if a file has a syntax error, else None. `tree` is the digest of the checked change."""
     faults = [failure for path, text in sorted(files.items()) if text is not None and (failure := fault(path, text))]
     if not faults:
         return None

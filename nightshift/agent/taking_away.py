@@ -1,7 +1,7 @@
-"""Changes that only take away: files are removed or renamed, and nothing is written that was not there before.
+"""Recognises changes that only remove: files are removed or renamed, and nothing new is written.
 
-No test could be written for such a change that fails without it and says more than the tests that are there. These
-judge it, all of them; where there are none, tests are asked for as for any other change.
+For such a change no new test could fail without it and say more than the existing tests. All existing tests judge it;
+if there are none, tests are requested as for any other change.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _MOST_FILES = 60
 
 
 def only_takes_away(context: AttemptContext, state: AttemptState, services: AgentServices) -> bool:
-    """Tell whether the task asks to take away, its change does nothing else, and there are tests to judge it by.
+    """Check whether the task asks for a removal, the change does nothing else, and there are tests to judge it.
 
-    Where nothing at all is left, as of a project that goes, no test could be.
+    If nothing at all is left, as when a project is removed, no tests are needed, as none could exist.
     """
     spec, change = context.task.spec, {p: t for p, t in state.change.items() if p not in state.declared}
     change |= dict.fromkeys(state.removed_tests)
@@ -40,12 +40,12 @@ def only_takes_away(context: AttemptContext, state: AttemptState, services: Agen
 
 
 def adds_nothing(before: Mapping[str, str | None], change: Change) -> bool:
-    """Tell whether each file after a change has the lines of one before it, or some of them, in their order.
+    """Check whether each changed file consists of lines of one earlier file, in their order.
 
-    A renamed file has those of the one that it was; where a line named that one, it may have the new name.
+    A renamed file is compared with the file that it was. A line that named a renamed file may have the new name.
 
     Args:
-        before: the text of each path of the change; None where there was none.
+        before: the text of each path of the change; None if there was no file.
         change: path to new text, None for a removed file.
     """
     gone = {path: text for path in change if change[path] is None and (text := before[path]) is not None}
@@ -60,20 +60,20 @@ def adds_nothing(before: Mapping[str, str | None], change: Change) -> bool:
 
 
 def _former(path: str, text: str, gone: Mapping[str, str]) -> str | None:
-    """The removed file that a new one is most likely to be; None where there is none of its kind."""
+    """Return the removed file that a new one most likely was; None if no removed file has its extension."""
     lines, kind = set(text.splitlines()), PurePosixPath(path).suffix
     alike = {old: len(lines & set(was.splitlines())) for old, was in gone.items() if PurePosixPath(old).suffix == kind}
     return max(alike, key=lambda old: (alike[old], old), default=None)
 
 
 def _is_part(before: str, after: str, renamed: Mapping[str, str]) -> bool:
-    """Tell whether the lines of one text are among those of another, in their order."""
+    """Check whether the lines of `after` are among the lines of `before`, in their order."""
     lines = (_with_names(line, renamed) for line in before.splitlines())
     return all(line in lines for line in (_with_names(line, renamed) for line in after.splitlines()) if line)
 
 
 def _with_names(line: str, renamed: Mapping[str, str]) -> str:
-    """A line in which files have their new names: as paths, as modules, and by the last word of these."""
+    """Replace the names of renamed files in a line: as paths, as modules, and by their last word."""
     for old, new in renamed.items():
         for was, now in zip(_names(old), _names(new), strict=True):
             line = now.join(re.split(rf"(?<!\w){re.escape(was)}(?!\w)", line))

@@ -1,7 +1,7 @@
-"""Chooses the paths of the agent's own tests: a file named for the module, beside the tests that are there.
+"""Chooses the paths of the agent's own tests: a file named after the module, near the existing tests.
 
-A name that a test of the base has is taken, in whichever folder: pytest refuses two files of one name where the folders
-are no packages.
+A name of an existing test file counts as taken, whatever its folder: pytest refuses two files of the same name if their
+folders are not packages.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def suggest(context: AttemptContext, services: AgentServices, change: Change) ->
     language, tree, reader = context.task.spec.language, services.tree, services.languages
     module = _main_module(tree, change, language)
     text = View(tree, change).text(module) or ""
-    # Go's tests lie beside the code, in its package.
+    # Go's tests are beside the code, in its package.
     folder = module[: module.rfind("/") + 1] if language is Language.GO else _folder(module, tree, language)
     words = _snake(slug(context.task.spec.description))[:_MOST_CHARS].strip("_")
     touched = reader.list_touched(module, text, base_text(tree, module)) if reader else []
@@ -47,7 +47,7 @@ def suggest(context: AttemptContext, services: AgentServices, change: Change) ->
 
 
 def move_tests(tests: Files, tree: Tree) -> dict[str, str]:
-    """Tests under names that are free, also where newer work has brought a file of the same path since."""
+    """Rename tests whose path is taken, for example by a file that newer work added since."""
     moved_tests, taken = dict[str, str](), set(tree.entries())
     for path, text in tests.items():
         free = path
@@ -67,7 +67,7 @@ def _names(stem: str, more: Collection[str]) -> Iterator[str]:
 
 
 def _main_module(tree: Tree, change: Change, language: Language) -> str:
-    """The source with the most new lines; empty without any."""
+    """Return the source with the most new lines; empty if there is none."""
     sources = [path for path, text in change.items() if text is not None and not is_test_path(path)]
     of = {Language.PYTHON: lambda path: path.endswith(".py"), Language.GO: golang.is_source}
     mine = [path for path in sources if of.get(language, is_source)(path)]
@@ -79,14 +79,14 @@ def _weight(path: str, tree: Tree, change: Change) -> tuple[bool, int]:
 
 
 def _stem(module: str) -> str:
-    """The name of a module; a package by its folder."""
+    """Return the name of a module; for a package, the name of its folder."""
     *folders, name = module.split("/")
     stem = name.partition(".")[0]
     return _snake((folders or [""])[-1] if stem in {"__init__", "__main__", "index"} else stem)
 
 
 def _form_of_script(module: str, tree: Tree) -> str:
-    """How tests of a module are named: as those that are there, in its language where something runs it."""
+    """Return the name pattern for a module's tests: like existing tests, in the module's language if that can run."""
     form = _FORMS[Language.JAVASCRIPT]
     if choose_framework(module, lambda path: base_text(tree, path)) is Framework.NODE:
         typed = [path for path in tree.entries() if is_test_path(path) and path.endswith(TYPED)]
@@ -98,7 +98,7 @@ def _form_of_script(module: str, tree: Tree) -> str:
 
 
 def _folder(module: str, tree: Tree, language: Language) -> str:
-    """The folder of tests that is nearest to a module; `tests/` where there is none."""
+    """Return the test folder nearest to a module; `tests/` if there is none."""
     tests = [path for path in tree.entries() if is_test_path(path)]
     beside = module[: module.rfind("/") + 1]
     if language is Language.JAVASCRIPT and any(

@@ -1,9 +1,9 @@
-"""TESTING: the one entrance to a commit. What judges is the suite; a model is asked only when tests must be written.
+"""TESTING: the one entrance to a commit. The suite judges; a model is asked only if tests must be written.
 
-Tests of the agent's own, for tasks that came without any, are asked for and checked, but not of a change that only
-takes away; when they are written again, the suite holds them to what the earlier ones noticed. The model sees the task,
-the plan and what the code offers (`agent.interface`), not its bodies, so that a wrong result is not copied into the
-test that should notice it.
+For a task without tests the agent's own tests are requested and checked, but not for a change that only removes.
+Rewritten tests must still notice everything that the earlier ones noticed. The model sees the task, the plan and the
+interface of the code (`core.ports.Languages.describe_offer`), but no function bodies, so that a wrong result is not
+copied into the test that should notice it.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ _ADD = "Where a fault is named that no test notices, add a test whose expected r
 UNMET = "The tests pass, but the change does not do what the task says. Do what its words say:"
 DOUBTFUL = "The tests pass, but they would pass whatever the code does. Do what the task says:"
 SENT_BACK = frozenset({FindingKind.COPY, FindingKind.IDLE})
-"""Findings that a model hears of once before the change counts as doubtful; of forging it hears nothing."""
+"""Findings that the model is told once before the change counts as doubtful; it is never told about forging."""
 _REPEATED = "Stuck at the self-written tests: what is left to ask about them was asked before"
 _UNUSED = "Tests were asked for before, and no answer could be used. Send whole test files whose tests assert results."
 _MOST_LINES = 200
-"""Of what a file offers."""
+"""Most lines of a file's interface."""
 
 
 async def run(context: AttemptContext, state: AttemptState, services: AgentServices) -> Step:
@@ -82,7 +82,7 @@ async def run(context: AttemptContext, state: AttemptState, services: AgentServi
 async def _judge_with_new_tests(
     context: AttemptContext, state: AttemptState, services: AgentServices, before: Verdict | None
 ) -> Step:
-    """Judge by tests that are written now; by those of the base alone where these say enough."""
+    """Judge with newly written tests, or with the base's tests alone if they say enough."""
     without = replace(state, own_tests=state.changed_tests)
     if only_takes_away(context, state, services):
         return await _judge(context, without, services, before)
@@ -100,7 +100,7 @@ async def _judge_with_new_tests(
 
 
 async def _judge(context: AttemptContext, state: AttemptState, services: AgentServices, before: Verdict | None) -> Step:
-    """Run what the checks let pass, with what they noted."""
+    """Run the checks, then the suite if they let the change run; the checks' notes are added to the step."""
     checked = await change_check.check(context, state, services)
     if stopped := _stop_by_checks(checked, before):
         return stopped
@@ -109,7 +109,7 @@ async def _judge(context: AttemptContext, state: AttemptState, services: AgentSe
 
 
 def _is_weak(step: Step) -> bool:
-    """Tell whether the tests of the base say too little of a change that keeps behaviour."""
+    """Check whether the base's tests say too little about a change that keeps behaviour."""
     verdict = step.state.verdict
     if step.outcome is Outcome.NEEDS_APPROVAL or verdict is None:
         return False
@@ -119,7 +119,7 @@ def _is_weak(step: Step) -> bool:
 
 
 def _proves_nothing(context: AttemptContext, step: Step) -> bool:
-    """Tell whether the own tests of a passed change add nothing to those of the base, and are better left out."""
+    """Check whether a passed change's own tests add nothing to the base's tests, and are better left out."""
     verdict = step.state.verdict
     if step.outcome is not Outcome.OK or verdict is None or asks_to_keep_behaviour(context.task.spec):
         return False
@@ -129,7 +129,7 @@ def _proves_nothing(context: AttemptContext, step: Step) -> bool:
 async def _with_tests(
     context: AttemptContext, state: AttemptState, services: AgentServices
 ) -> tuple[AttemptState, Written]:
-    """The state with tests that were written now, and what came of asking; changed ones stay as they are."""
+    """Return the state with newly written tests, and the result of asking; changed existing tests stay unchanged."""
     changed, state = state.changed_tests, replace(state, own_tests=state.written_tests)
     dialogue = Dialogue(Phase.TESTING, context, state, services)
     written = await write_tests(context, state, services, dialogue)
@@ -139,7 +139,7 @@ async def _with_tests(
 
 
 def _stop_by_checks(checked: Checked, before: Verdict | None) -> Step | None:
-    """The step that ends with what the checks found; None where they let the change run."""
+    """Return the step that the checks' findings cause; None if they let the change run."""
     if checked.verdict:
         step = _fail_iteration(replace(checked.state, verdict=checked.verdict), before)
         return replace(step, data={**step.data, **checked.data})
@@ -147,13 +147,13 @@ def _stop_by_checks(checked: Checked, before: Verdict | None) -> Step | None:
 
 
 def _add_left_out(step: Step, left_out: Mapping[str, str]) -> Step:
-    """A try that failed, with what was not taken of its changes of tests."""
+    """Return a failed step whose feedback also lists the rejected changes of tests."""
     lines = [f"Your change of {path} was not taken: it {why}." for path, why in left_out.items()]
     return replace(step, state=replace(step.state, feedback="\n\n".join([step.state.feedback, *lines])))
 
 
 async def _suite(context: AttemptContext, state: AttemptState, services: AgentServices, before: Verdict | None) -> Step:
-    """Run what the checks let pass."""
+    """Run the suite, and return the step that follows from its verdict."""
     verdict = await services.suite.judge(job_for(context, state, services))
     if verdict.weak and not verdict.results:
         verdict = _with_results(verdict, await _run_without_own(context, state, services))
@@ -181,7 +181,7 @@ async def _suite(context: AttemptContext, state: AttemptState, services: AgentSe
 
 
 def _wait_for_owner(checked: Checked) -> Step:
-    """The owner decides first. Tests that were just written again are not written once more when he has."""
+    """Wait for the owner's decision. Tests that were just rewritten are not rewritten once more afterwards."""
     reason = checked.question[:1000]
     state = replace(
         checked.state, held_in=Phase.TESTING, asks=checked.asks, reason=reason, tries=_without_blame(checked.state)
@@ -193,7 +193,7 @@ def _wait_for_owner(checked: Checked) -> Step:
 
 
 def list_unjudged(state: AttemptState) -> dict[str, str]:
-    """Files of the change that the suite left out, with its reasons: what did not run may not be committed."""
+    """Return the change's files that the suite left out, with reasons: a file that did not run is not committed."""
     dropped = state.verdict.evidence.dropped if state.verdict else {}
     return {path: why for path, why in dropped.items() if path in state.change}
 
@@ -206,9 +206,9 @@ def _send_unjudged_back(state: AttemptState) -> Step:
 
 
 def _send_back(context: AttemptContext, state: AttemptState, verdict: Verdict) -> Step:
-    """Send a change back, once, that passed and does not do what the words of the task say; then give it up.
+    """Send back, once, a change that passed but does not do what the task says; the second time, give it up.
 
-    The tests that were written for it share its misunderstanding, so that they are written again.
+    The tests that were written for the change share its misunderstanding, so they are written again.
     """
     if state.heard_unmet or state.iteration >= context.iterations:
         reason = "; ".join(state.unmet)
@@ -221,7 +221,7 @@ def _send_back(context: AttemptContext, state: AttemptState, verdict: Verdict) -
 
 
 def _without_blame(state: AttemptState) -> tuple[Try, ...]:
-    """The tries, the last one no longer blaming tests: they pass, and what comes next is about the code again."""
+    """Return the tries; the last one no longer blames tests, since they pass and the next failure is about the code."""
     if not state.tries:
         return ()
     last = state.tries[-1]
@@ -229,7 +229,7 @@ def _without_blame(state: AttemptState) -> tuple[Try, ...]:
 
 
 def _needs_tests(context: AttemptContext, state: AttemptState, services: AgentServices) -> bool:
-    """Tests are written when nothing was given to judge by, and written again when they were found at fault."""
+    """Check whether tests must be written: nothing was given to judge by, or the earlier ones were found at fault."""
     spec = context.task.spec
     if spec.tests or spec.test_command or spec.cases or services.languages is None:
         return False
@@ -254,7 +254,7 @@ async def _unusable(
     faults: tuple[str, ...],
     before: Verdict | None,
 ) -> Step:
-    """The step of a change whose own tests cannot be used: the repository's tests are run all the same."""
+    """Return the step of a change whose own tests cannot be used; the repository's tests are still run."""
     checked = await change_check.check(context, replace(state, own_tests=state.changed_tests), services)
     if stopped := _stop_by_checks(checked, before):
         return stopped
@@ -270,12 +270,12 @@ async def _unusable(
 
 
 async def _run_without_own(context: AttemptContext, state: AttemptState, services: AgentServices) -> Trial:
-    """Run the tests that the change is judged by, without those that the agent wrote."""
+    """Run the tests that judge the change, except those that the agent wrote."""
     return await services.suite.try_out(job_for(context, replace(state, own_tests=state.changed_tests), services))
 
 
 def _with_results(verdict: Verdict, trial: Trial) -> Verdict:
-    """A verdict that blames the agent's own tests, with a run of all others; where one fails, the code is to blame."""
+    """Add a run of all other tests to a verdict that blames the agent's own; if one fails, the code is to blame."""
     if not trial.results:
         return verdict
     evidence = replace(verdict.evidence, notes=("only tests that the agent did not write were run",))
@@ -287,7 +287,7 @@ def _with_results(verdict: Verdict, trial: Trial) -> Verdict:
 
 
 def _give_up_tests(step: Step) -> Step:
-    """The step where only tests are wrong that the model cannot be asked for again; any other as it is."""
+    """Give up if only tests are wrong that cannot be requested again; any other step is returned unchanged."""
     verdict = step.state.verdict
     if step.outcome is not Outcome.REDO or verdict is None or not verdict.weak:
         return step
@@ -297,7 +297,7 @@ def _give_up_tests(step: Step) -> Step:
 
 
 def _refuse_breaking(state: AttemptState, trial: Trial) -> Verdict:
-    """A verdict on a change that breaks existing tests, whose changes may not stand."""
+    """Return a verdict on a change that breaks existing tests and whose changes of these tests were rejected."""
     note = "only the existing tests that it would change were run"
     tree = digest(state.change, state.own_tests)
     evidence = Evidence(tree=tree, sandbox="none", label=Label.SELF_TESTED, notes=(note,))
@@ -313,7 +313,7 @@ def _refuse_breaking(state: AttemptState, trial: Trial) -> Verdict:
 
 
 def _data(verdict: Verdict) -> dict[str, object]:
-    """Test counts for the timeline."""
+    """Return test counts, label and reason for the timeline."""
     return {"tests": _counts(verdict), "label": str(verdict.evidence.label), "reason": verdict.reason[:300]}
 
 
@@ -342,10 +342,10 @@ def _report(services: AgentServices, verdict: Verdict) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """The tests as they are now; `faults` says why the model's last word was not taken.
+    """The current tests; `faults` says why the model's last answer was rejected.
 
-    `asked` are the digests of the prompts that were sent. `is_repeated` tells that nothing was asked, because the
-    prompt was sent before.
+    `asked` are the digests of the sent prompts. `is_repeated` means that nothing was asked, because the same prompt had
+    been sent before.
     """
 
     tests: Files
@@ -357,7 +357,7 @@ class Written:
 async def write_tests(
     context: AttemptContext, state: AttemptState, services: AgentServices, dialogue: Dialogue
 ) -> Written:
-    """Ask for tests until they can be used, a few times; the earlier ones stay where nothing usable came.
+    """Ask for tests a few times until they are usable; the earlier ones stay if nothing usable came.
 
     No prompt is sent twice in an attempt.
     """
@@ -378,7 +378,7 @@ async def write_tests(
 
 
 def _name_of(prompt: Prompt) -> str:
-    """The digest of a prompt's messages."""
+    """Return the digest of a prompt's messages."""
     text = "\0".join(f"{message.role}\0{message.text}" for message in prompt.messages)
     return hashlib.sha256(encode(text)).hexdigest()[:16]
 
@@ -411,7 +411,7 @@ def _request(context: AttemptContext, state: AttemptState, services: AgentServic
 
 
 def _interface(state: AttemptState, services: AgentServices, space: int, gauge: Gauge) -> Shown:
-    """List the interfaces of the changed files and of their imports, as many as fit; the rest by name."""
+    """Show the interfaces of the changed files and of their imports, as many as fit; the rest by name."""
     view, shown, names = View(services.tree, state.change), dict[str, str](), list[str]()
     if (reader := services.languages) is None:
         return Shown()
@@ -449,7 +449,7 @@ def _again(faults: tuple[str, ...]) -> str:
 def _read(
     reply: Completion, context: AttemptContext, state: AttemptState, services: AgentServices
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The tests with a reply's files in place, and what is wrong with them."""
+    """Return the tests updated with a reply's files, and the faults in them."""
     free = test_paths.suggest(context, services, state.change)
     try:
         parsed = parse(reply, expected=list(state.own_tests) or [free])

@@ -1,4 +1,4 @@
-"""The files of a task as they are now: a commit's tree with a change on top."""
+"""The current files of a task: a commit's tree with a change on top."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_READ_BYTES = 2_000_000
 
 
 class View:
-    """Reads files of base and change together.
+    """Reads the files of base and change together.
 
     Args:
         tree: the base commit.
@@ -27,7 +27,7 @@ class View:
         self.tree, self.change = tree, change
 
     def paths(self) -> list[str]:
-        """All paths, sorted."""
+        """Return all paths, sorted."""
         entries = self.tree.entries()
         if not self.change:
             return list(entries)
@@ -37,7 +37,7 @@ class View:
         return sorted(remaining + new) if new else remaining
 
     def count(self) -> int:
-        """How many files there are."""
+        """Return the number of files."""
         entries = self.tree.entries()
         gone = sum(1 for path, text in self.change.items() if text is None and path in entries)
         new = sum(1 for path, text in self.change.items() if text is not None and path not in entries)
@@ -50,9 +50,9 @@ class View:
         return path in self.tree.entries()
 
     def spell(self, path: str) -> str:
-        """A path as its file spells it: names that were made on macOS are composed otherwise (NFD).
+        """Return a path as its file spells it: names that were made on macOS use another Unicode form (NFD).
 
-        A word such as “File” and a space in front of it is a label, unless there is such a folder.
+        A word such as “File” and a space before the path is a label, unless there is such a folder.
         """
         if path in self.change or path in self.tree.entries():
             return path
@@ -65,24 +65,24 @@ class View:
         return next(same, composed)
 
     def text(self, path: str) -> str | None:
-        """A file's text as people read it; None when it is missing, binary or too large to be shown to a model."""
+        """Return a file's readable text; None if it is missing, binary or too large to be shown to a model."""
         path = self.spell(path)
         if path in self.change:
             return None if (text := self.change[path]) is None else readable(text)
         return base_text(self.tree, path)
 
     def raw(self, path: str) -> str | None:
-        """A file's text with all its bytes, as a change holds it; None when it is missing."""
+        """Return a file's text with all its bytes, as a change holds it; None if it is missing."""
         return self.change[path] if path in self.change else text_of(self.tree, path)
 
 
 def find_misplacement(path: str, view: View, *, new: bool = True) -> str | None:
-    """Say why a file may not be written at this path, or None when it may.
+    """Return why a file may not be written at this path, or None if it may.
 
     Args:
         path: a valid path.
-        view: what is there.
-        new: whether a text is to be written, not a file removed.
+        view: the existing files.
+        new: True if a text is to be written, False if a file is to be removed.
     """
     if obstacle := at_or_below((path,), view.tree.unwritable()):
         return f"lies at or below {obstacle[1]!r}, a symbolic link or a submodule; those are never written"
@@ -96,7 +96,7 @@ def find_misplacement(path: str, view: View, *, new: bool = True) -> str | None:
 
 
 def base_text(tree: Tree, path: str) -> str | None:
-    """The text that a path has in the base, or None as in `View.text`."""
+    """Return the text of a path in the base, or None as in `View.text`."""
     if path not in tree.entries():
         return None
     raw = tree.read(path)
@@ -104,7 +104,7 @@ def base_text(tree: Tree, path: str) -> str | None:
 
 
 def settle(tree: Tree, change: Mapping[str, str | None]) -> dict[str, str | None]:
-    """The change without what leaves the base as it is, in path order: equal work has an equal change."""
+    """Return the change without entries that equal the base, in path order: equal work gives an equal change."""
     entries = tree.entries()
     return {
         path: text

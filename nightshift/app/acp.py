@@ -1,4 +1,4 @@
-"""The wiring of an agent that works as an author: its settings, and the sandbox that holds it."""
+"""Wires an agent that works as an author: its settings, and its sandbox."""
 
 from __future__ import annotations
 
@@ -20,21 +20,23 @@ if TYPE_CHECKING:
     from nightshift.verdict.environments.registries import Registries
 
 AgentPlaces = Callable[[], "AgentPlace | str"]
-"""Gives where an agent works, or says why none can yet: the chain is made before the sandbox."""
+"""Functions that return where an agent works, or why none can work yet. A function, because the chain is made before
+the sandbox.
+"""
 _ANSWER_S = 30.0
-"""So much of a model's time is left for an agent to end, and for its change to be read."""
+"""Seconds of the model timeout that are reserved for ending the agent and reading its change."""
 
 
 def nowhere() -> str:
-    """The place of agents of a chain that is only looked at."""
+    """The `AgentPlaces` of a chain that is only inspected and never run."""
     return "no sandbox is made here"
 
 
 def agent(settings: Settings, places: AgentPlaces) -> Callable[[str | None], BaseModelHandler] | None:
-    """Return a function that makes the agent of the owner's settings; None where the settings name no agent.
+    """Return a function that makes the agent of the owner's settings; None if the settings name no agent.
 
     Raises:
-        ConfigError: its command cannot be read.
+        ConfigError: `acp_command` cannot be parsed.
     """
     if not settings.acp_command:
         return None
@@ -66,12 +68,14 @@ def agent(settings: Settings, places: AgentPlaces) -> Callable[[str | None], Bas
 
 
 def prepare_agents(settings: Settings, runtime: Runtime, sandbox: str) -> AgentPlace | str:
-    """Prepare the folder and sandbox for agents, or say why agents cannot work; remove what an earlier daemon left.
+    """Prepare the folder and the sandbox for agents, or return why agents cannot work.
+
+    Leftovers of an earlier daemon are removed.
 
     Args:
         settings: those in force; agents work below `state_dir`.
-        runtime: the interpreter and the programs inside.
-        sandbox: the short name of the one in use.
+        runtime: the interpreter and the programs inside the sandbox.
+        sandbox: the short name of the sandbox in use.
     """
     if sandbox != bubblewrap.NAME:
         return "agents work under bubblewrap alone, and the sandbox of this daemon is another one"

@@ -1,4 +1,4 @@
-"""The benchmark in a process of its own, beside a daemon or without one."""
+"""The benchmark in a process of its own, with or without a running daemon."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from nightshift.sandbox import orphans
 from nightshift.verdict.runner import SuiteRunner
 
 NEWEST = 2000
-"""So many commits of a history are looked at."""
+"""Default number of commits of a history that are examined, the newest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """A repository with what the benchmark knows of it.
+    """A repository and its benchmark data.
 
     Attributes:
-        repo: its path, by which it is known.
+        repo: the path that identifies the repository.
         store: keeps items and results.
         git: reads repositories, and makes copies of single commits.
-        folder: for this process alone.
+        folder: a temporary folder of this process.
     """
 
     repo: str
@@ -50,7 +50,7 @@ def open_results(settings: Settings, repo: str) -> Iterator[Opened]:
         repo: a checkout, or a folder in one.
 
     Raises:
-        GitError: it is no repository that can be used.
+        GitError: `repo` is not a usable repository.
         StoreError: the database cannot be used.
     """
     with (
@@ -65,10 +65,10 @@ def open_results(settings: Settings, repo: str) -> Iterator[Opened]:
 async def validate_candidates(
     here: Opened, settings: Settings, most: int, tell: Callable[[Item | Dropped], None]
 ) -> None:
-    """Make items of what was mined; see `report.benchmark.validation`.
+    """Validate mined candidates and store the valid ones as items; see `report.benchmark.validation`.
 
     Raises:
-        SandboxError: nothing can be run here; says why.
+        SandboxError: nothing can be run here; the message says why.
     """
     opened_suite = await suites(settings, here.folder)()
     if not isinstance(opened_suite.suite, SuiteRunner):
@@ -78,5 +78,5 @@ async def validate_candidates(
 
 
 def mine_commits(here: Opened, most: int = NEWEST) -> int:
-    """Look at those of the newest commits that were not looked at yet; gives how many these are."""
+    """Examine the newest commits that were not examined before, and return their number."""
     return mine(here.repo, here.git.changing_commits(here.repo, most), here.store)

@@ -1,4 +1,4 @@
-"""Lets arms of the benchmark try items: each in a home of its own, by the same services as the daemon's tasks."""
+"""Runs the arms of the benchmark on items: each arm in a home of its own, with the same services as the daemon."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from nightshift.verdict.runner import SuiteRunner
 NICE = 10
 LOOK_AGAIN_S = 20.0
 PATIENCE_S = 900.0
-"""So long an attempt waits in all for a model that does not answer; then the run stops."""
+"""Seconds that an attempt waits in total for a model that does not answer; then the run stops."""
 BY_HAND = "stopped by hand"
 MOST_EVENTS = 100_000
 
@@ -54,11 +54,11 @@ class Attempts:
 
     Args:
         settings: the owner's; an arm changes some of them.
-        here: the repository, and what the benchmark knows of it.
-        run: whose attempts.
+        here: the repository and its benchmark data.
+        run: the run that the attempts belong to.
         clock: dates results.
-        tell: is told in words what happens meanwhile.
-        put_down: when an attempt is left as it stands, to be gone on with.
+        tell: gets messages about the progress.
+        put_down: when an attempt is interrupted, to be continued later.
     """
 
     def __init__(
@@ -76,10 +76,10 @@ class Attempts:
         self._home = settings.benchmark_dir / run.key
 
     async def __call__(self, turn: Turn, limit_usd: float | None) -> Result | BrokenOff:
-        """See `Attempting`; a home that was left by a kill is gone on with."""
+        """Make one attempt, see `Attempting`; a home that a killed process left is continued."""
         arm, item, _ = turn
         home = self._home / arm.name
-        copy = home / "repository"  # the same for all items: lessons are about a repository
+        copy = home / "repository"  # shared by all items: lessons are about a repository
         parts = await asyncio.to_thread(self._prepare, turn, copy)
         try:
             spec = _spec(turn, parts, copy, shown=self._run.mode is Mode.SHOWN)
@@ -95,20 +95,20 @@ class Attempts:
         solved = task.ending is Ending.COMMITTED and (
             self._run.mode is Mode.SHOWN or await self._passes(item, parts, copy, task.commit or "")
         )
-        if self._put_down.asked.is_set():  # what was run meanwhile may have been ended by the same Ctrl-C
+        if self._put_down.asked.is_set():  # the same Ctrl-C may have ended the run of the held-out tests
             return BrokenOff(reason=BY_HAND)
         events = await asyncio.to_thread(_events_of, _db_of(home), task.id)
         return self._result(arm, item, outcome=task.ending or task.status, task=task, solved=solved, events=events)
 
     def note_spent(self, arm: str) -> None:
-        """Note what an arm has spent, as its own ledger says: what was broken off is in no result."""
+        """Store what an arm has spent by its own ledger, because results lack the attempts that were broken off."""
         if (path := _db_of(self._home / arm)).exists():
             with Database(path, readonly=True) as database:
                 days = spending.by_day(database.reader())
             self._here.store.note_spent(self._run.key, arm, days)
 
     def _break_off(self, task: Task, home: Path, limit_usd: float | None) -> BrokenOff | None:
-        """Tell why an attempt says nothing of its arm: it was put down, or cut off by the rest of the run's budget."""
+        """Return why an attempt says nothing about its arm: it was interrupted, or the run's budget cut it off."""
         if task.status is Status.SCHEDULED and not self._put_down.asked.is_set():
             return BrokenOff(reason=f"the model does not come back: {task.reason}")
         if task.status not in {*ENDED, Status.WAITING} or task.ending is Ending.USER:
@@ -122,9 +122,9 @@ class Attempts:
         shutil.rmtree(self._home, ignore_errors=True)
 
     def _prepare(self, turn: Turn, copy: Path) -> CommitParts:
-        """The item's commit as a task, and a repository of its parent without its history.
+        """Return the item's commit split into a task's parts, and make a copy of its parent without history.
 
-        It stays until the next attempt begins: after a kill it has the commit.
+        The copy stays until the next attempt begins: after a kill it has the attempt's commit.
         """
         item, git, noted = turn.item, self._here.git, copy.with_name("repository.txt")
         wanted = f"{item.commit}, round {turn.round}\n"
@@ -141,7 +141,7 @@ class Attempts:
         return read.model_copy(update={**own.unset, "home": home, "folders": None})
 
     async def _try_item(self, spec: TaskSpec, settings: Settings) -> Task:
-        """The task as it stands; one that had ended for want of money is tried anew, as another one."""
+        """Run the task and return its state; a task that ended for lack of budget is tried again as a new task."""
         for number in count(1):
             events = list[Event]()
             numbered = replace(spec, key=f"{spec.key}:{number}")
@@ -151,7 +151,7 @@ class Attempts:
         raise AssertionError("numbers do not end")
 
     async def _passes(self, item: Item, parts: CommitParts, copy: Path, commit: str) -> bool:
-        """Tell whether the held-out tests pass on what an arm committed."""
+        """Check whether the held-out tests pass on the commit of an arm."""
         opened_suite = await suites(self._settings, self._here.folder)()
         if not isinstance(opened_suite.suite, SuiteRunner):
             raise SandboxError(f"nothing can be judged, because nothing can be run: {opened_suite.why_not}")
@@ -192,7 +192,10 @@ def _db_of(home: Path) -> Path:
 
 
 def _is_cut_off(path: Path, task: Task) -> bool:
-    """Tell whether an attempt would need more USD than it was given; other limits are the owner's, and count."""
+    """Check whether an attempt stopped at the USD limit that it was given.
+
+    The owner's other limits count as a failure.
+    """
     if task.status is not Status.WAITING:
         return False
     asked = [event for event in _events_of(path, task.id) if event.kind is Kind.ASKED]
@@ -200,11 +203,11 @@ def _is_cut_off(path: Path, task: Task) -> bool:
 
 
 def seconds_of_work(events: Sequence[Event]) -> float:
-    """Return the seconds of work on a task, without the time that it waited or that nobody was there."""
+    """Return the seconds that a task was RUNNING, without waiting times and times without a daemon."""
     seconds, began, last = 0.0, None, None
     for event in events:
         if began and event.data.get("from") == Status.RUNNING:
-            ended = last if event.kind is Kind.TASK_RECOVERED else event.at  # its daemon had died before that
+            ended = last if event.kind is Kind.TASK_RECOVERED else event.at  # its daemon had died before this event
             seconds, began = seconds + ((ended or began) - began).total_seconds(), None
         if event.data.get("to") == Status.RUNNING:
             began = event.at
@@ -213,7 +216,7 @@ def seconds_of_work(events: Sequence[Event]) -> float:
 
 
 def _events_of(path: Path, task_id: int) -> list[Event]:
-    """Read the events of a task, also those before a kill."""
+    """Read the events of a task, including those before a kill."""
     with Database(path, readonly=True) as database:
         return EventLog(database).after(0, limit=MOST_EVENTS, task_id=task_id)
 
@@ -237,19 +240,19 @@ async def run_arms(
     tell: Callable[[str], None],
     clock: Clock = utc_now,
 ) -> Run:
-    """Work through a repository's items with these arms, or go on with it; gives the run as it stands then.
+    """Run arms on a repository's items, or continue such a run; return the run in its last state.
 
     Args:
-        settings: the owner's: his budgets and quiet hours are kept, and his own tasks go first.
+        settings: the owner's: budgets and quiet hours hold, and the owner's own tasks go first.
         here: the repository.
-        arms: what is compared.
-        asked: over which items, and how often.
-        tell: is told in words what happens.
+        arms: the arms that are compared.
+        asked: which items, and how many rounds.
+        tell: gets messages about the progress.
         clock: the time.
 
     Raises:
         AlreadyRunning: another run is under way.
-        BenchmarkError: there are no items, or an arm of such a name was another one.
+        BenchmarkError: there are no items, or an arm of the same name was a different one.
         NightshiftError: nothing can be run here.
     """
     items = here.store.items(here.repo)
@@ -272,7 +275,7 @@ async def go_on(
     tell: Callable[[str], None],
     clock: Clock = utc_now,
 ) -> Run:
-    """Go on with a run of the repository by its key; the arguments are those of `run_arms`.
+    """Continue a run of the repository by its key; the arguments are those of `run_arms`.
 
     Raises:
         AlreadyRunning: another run is under way.
@@ -295,7 +298,7 @@ async def _work_on(
         put_down = PutDown(asked=asked, patience_s=PATIENCE_S)
         attempts = Attempts(settings, here, run, clock=clock, tell=tell, put_down=put_down)
         for arm in run.arms:
-            attempts.note_spent(arm)  # a kill left no time for it
+            attempts.note_spent(arm)  # a kill may have prevented it
         os.nice(NICE)  # the owner's own work and its sandboxes go first
         ended = await work(
             here.store, run, attempts,
@@ -311,7 +314,7 @@ async def _work_on(
 
 @contextmanager
 def _stop_by_signals(tell: Callable[[str], None]) -> Iterator[asyncio.Event]:
-    """Gives what is set when the process shall stop; a second signal ends it at once."""
+    """Give an event that SIGINT and SIGTERM set; a second signal ends the process at once."""
     loop, asked = asyncio.get_running_loop(), asyncio.Event()
 
     def stop() -> None:
@@ -332,7 +335,7 @@ def _stop_by_signals(tell: Callable[[str], None]) -> Iterator[asyncio.Event]:
 
 
 def _swept(settings: Settings, store: BenchmarkStore) -> None:
-    """Remove the homes of runs that are done and whose process was killed before it did so."""
+    """Remove the homes of completed runs whose process was killed before it removed them."""
     for run in store.runs():
         if run.state is RunState.DONE:
             shutil.rmtree(settings.benchmark_dir / run.key, ignore_errors=True)
@@ -345,7 +348,7 @@ def _describe_end(result: Result, store: BenchmarkStore) -> str:
 
 
 def _budget(settings: Settings, store: BenchmarkStore, run: Run, budget_usd: float | None, clock: Clock) -> Budget:
-    """Return the rest of the run's own budget and of the owner's, which his tasks and the benchmark share."""
+    """Return the rest of the run's own budget and of the owner's budgets, which tasks and benchmark share."""
 
     def of_run() -> float | None:
         return None if budget_usd is None else budget_usd - store.spent(run.key)[0]
@@ -373,7 +376,7 @@ def _usd_left(settings: Settings, store: BenchmarkStore, limit_usd: float | None
 def _after_others(
     settings: Settings, clock: Clock, tell: Callable[[str], None], asked: asyncio.Event
 ) -> Callable[[], Awaitable[str]]:
-    """Waits while it is quiet, and while the daemon of this home has work."""
+    """Return a function that waits during quiet hours, and while the daemon of this home has work."""
 
     async def wait() -> str:
         last_reason = ""
@@ -397,7 +400,7 @@ def _why_wait(settings: Settings, now: datetime) -> str:
         counts, paused = tasks.counts(database.reader()), pauses.read(database.reader()).reasons
     if paused:
         return f"paused ({paused[0].reason})"
-    # Without a daemon what is queued waits for one, and not for its turn.
+    # Without a daemon, queued tasks wait for a daemon and not for a free worker, so they do not count as work.
     is_daemon_up = is_held(settings.lock_file, settings.db_lock_file)
     working = counts[Status.RUNNING] + (counts[Status.QUEUED] if is_daemon_up else 0)
     return f"{working} of your own tasks go first" if working else ""

@@ -1,4 +1,4 @@
-"""The loop of a task for a program of one's own, in the words of its first sketch: a coder, an executor, a result.
+"""The loop of a task for use in other programs, with the names of its first sketch: a coder, an executor, a result.
 
 Each call blocks until it is done. For coroutines, events and other judges see `agent.library` and `sandbox.snippet`.
 """
@@ -25,10 +25,10 @@ from nightshift.verdict.runner import SuiteRunner
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestResult:
-    """How tests ended: whether all passed, in words why not, and how many did and did not."""
+    """The result of a test run: whether all tests passed, why not, and how many passed and failed."""
 
     __test__: ClassVar[bool] = False
-    """Pytest takes no class of this name for tests."""
+    """False, so that Pytest does not collect this class in spite of its name."""
 
     passed: bool
     output: str
@@ -37,7 +37,7 @@ class TestResult:
 
     @classmethod
     def of(cls, verdict: Verdict) -> TestResult:
-        """The result that a verdict states."""
+        """Return the result that a verdict contains."""
         failed = [printable(f"{each.id}: {each.kind}: {each.message}") for each in verdict.failures]
         return cls(
             passed=verdict.passed,
@@ -48,10 +48,10 @@ class TestResult:
 
 
 class CodeExecutor:
-    """Runs tests and pieces of code in the sandbox, each in a folder of its own that goes with it.
+    """Runs tests and pieces of code in the sandbox, each in a temporary folder of its own.
 
     Args:
-        limits: of a run; `suite_s` bounds its processor time.
+        limits: of a run; `suite_s` limits its processor time.
     """
 
     def __init__(self, limits: Limits | None = None) -> None:
@@ -59,7 +59,7 @@ class CodeExecutor:
 
     @contextlib.asynccontextmanager
     async def open_suite(self) -> AsyncIterator[SuiteRunner]:
-        """Give what judges changes.
+        """Give the suite runner that judges changes.
 
         Raises:
             SandboxError: no isolation works here.
@@ -72,7 +72,7 @@ class CodeExecutor:
             yield SuiteRunner(choice.sandbox, runtime, emit=lambda _event: None, staging_dir=Path(folder, "staging"))
 
     def run_tests(self, files: Files, tests: Files) -> TestResult:
-        """Run tests against files, both by path."""
+        """Run tests on files; both map paths to texts."""
         coder = AutonomousCoder(lambda _task: files, lambda _task, _files, _feedback: {}, self, max_iterations=1)
         verdict = coder.solve("Make the tests pass", tests).verdict
         if verdict is None:
@@ -85,13 +85,13 @@ class CodeExecutor:
 
 
 class AutonomousCoder:
-    """Generates, tests and fixes until the tests pass or the limit is reached.
+    """Generates, tests and fixes files until the tests pass or the limit is reached.
 
     Args:
         generate_fn: makes the first files of a task.
-        fix_fn: changes them, told what failed.
+        fix_fn: changes the files, given what failed.
         executor: runs the tests.
-        max_iterations: how often the tests are run.
+        max_iterations: the maximum number of test runs.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class AutonomousCoder:
         self._most = max_iterations
 
     def solve(self, description: str, tests: Files, files: Files | None = None) -> Solved:
-        """Do a task; `trace` of what comes back has every step. See `agent.library.solve`."""
+        """Do a task; `trace` of the returned object has every step. See `agent.library.solve`."""
 
         async def run() -> Solved:
             limits = Limits(iterations=self._most).over(self._executor.limits)

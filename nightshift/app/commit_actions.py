@@ -1,4 +1,4 @@
-"""Actions of the owner on commits: revert, integrate, discard; in a daemon, or alone on a home without one."""
+"""The owner's actions on commits (revert, integrate, discard), in a daemon or on a home whose daemon is down."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ T = TypeVar("T")
 
 
 def make_commit_services(settings: Settings, store: StoreServices, services: Services) -> CommitServices:
-    """The daemon's: they share the locks of its integrations, and judge in its sandbox once there is one."""
+    """Make the daemon's services: they share its integration locks, and judge in its sandbox once there is one."""
     return _commit_services(settings, store, services.git, services.open_suite, services.merge_locks)
 
 
 class CommitActions:
-    """Actions on commits for other threads; each future fails as the method of the service does.
+    """Actions on commits for other threads; each future fails with the errors of the service's method.
 
     Args:
-        reverter: reverts what was integrated.
-        integrator: integrates or discards what waits on a branch.
-        loop: the workers', on which that happens.
+        reverter: reverts integrated commits.
+        integrator: integrates or discards commits that wait on a branch.
+        loop: the workers' loop, on which the actions run.
     """
 
     def __init__(self, reverter: Reverter, integrator: BranchIntegrator, loop: asyncio.AbstractEventLoop) -> None:
@@ -69,9 +69,9 @@ class CommitActions:
         return asked
 
     def stop(self) -> None:
-        """Let go of those who wait, so that no thread of theirs is in the way of the daemon's end.
+        """Cancel the pending futures, so that no waiting thread delays the daemon's end.
 
-        What was under way is finished or forgotten at the next start (`Reverter.recover`, `BranchIntegrator.recover`).
+        Actions under way are finished or forgotten at the next start (`Reverter.recover`, `BranchIntegrator.recover`).
         """
         for asked in tuple(self._asked):
             asked.cancel()
@@ -81,9 +81,9 @@ async def revert_alone(task_id: int, settings: Settings, *, force: bool, reapply
     """Revert what a task integrated, or reapply it, on a home whose daemon does not run.
 
     Raises:
-        AlreadyRunning: a daemon works on this home; ask it.
+        AlreadyRunning: a daemon works on this home and has to be asked instead.
         UnknownTask: there is no such task.
-        NotReverted: it cannot, need not or should not be; says why.
+        NotReverted: the commit cannot, need not or should not be reverted; the message says why.
         GitError: the repository cannot be used.
     """
     async with _alone(task_id, settings) as services:
@@ -94,9 +94,9 @@ async def integrate_alone(task_id: int, settings: Settings, *, force: bool) -> I
     """Integrate the commit that waits on the branch of a task, on a home whose daemon does not run.
 
     Raises:
-        AlreadyRunning: a daemon works on this home; ask it.
+        AlreadyRunning: a daemon works on this home and has to be asked instead.
         UnknownTask: there is no such task.
-        BranchRefused: the commit stays where it is; says why.
+        BranchRefused: the commit stays on its branch; the message says why.
     """
     async with _alone(task_id, settings) as services:
         return await BranchIntegrator(services).integrate(task_id, force=force)
@@ -106,9 +106,9 @@ async def discard_alone(task_id: int, settings: Settings) -> Discarded:
     """Remove the branch on which a commit of a task waits, on a home whose daemon does not run.
 
     Raises:
-        AlreadyRunning: a daemon works on this home; ask it.
+        AlreadyRunning: a daemon works on this home and has to be asked instead.
         UnknownTask: there is no such task.
-        BranchRefused: the branch stays; says why.
+        BranchRefused: the branch stays; the message says why.
     """
     async with _alone(task_id, settings) as services:
         return await BranchIntegrator(services).discard(task_id)

@@ -1,8 +1,8 @@
 """The life cycle of the daemon, from the lock to the last log line.
 
-The order of starting is the order of needing: lock, database, recovery, server, sandbox, workers. The order of stopping
-is the reverse, with running tasks drained or returned to the queue in between. The main thread's loop is the workers';
-the web server has a thread and a loop of its own, the watcher of `tasks.yaml` a thread.
+The start follows the dependencies: lock, database, recovery, server, sandbox, workers. The stop is the reverse, with
+running tasks drained or returned to the queue in between. The workers use the loop of the main thread. The web server
+has a thread and a loop of its own, the watcher of `tasks.yaml` a thread.
 """
 
 from __future__ import annotations
@@ -66,19 +66,19 @@ from nightshift.remote.forges.poller import Poller
 from nightshift.server.serving.host import Host
 
 log = logging.getLogger("nightshift")
-# Threads for what blocks, made when needed. Some wait for a lock or a remote, and must not keep others from beginning:
-# asyncio's own number follows the processors and is six on two of them.
+# Maximum number of threads for blocking calls, made when needed. Some calls wait for a lock or a remote and must not
+# keep others from beginning; asyncio's default depends on the processors and is six on two of them.
 THREADS = 64
-# Seconds that landings have to end by themselves when the time for draining is over; then git is stopped.
+# Seconds that landings have to end after the time for draining is over; then git is stopped.
 LANDING_S = 2.0
-# Seconds until the sandboxes are tried again where none has passed, and where that took too long alone.
+# Seconds until the sandboxes are tried again: after none has passed, and after only time ran out.
 SANDBOX_AGAIN_S, SANDBOX_LATE_S = 60.0, 15.0
-# Seconds between two looks whether the daemon can be started again with its new files.
+# Seconds between two checks whether the daemon can be restarted with its new files.
 RESTART_LOOK_S = 30.0
 
 
 class Daemon:
-    """One daemon on one home. `serve` runs it to its end; `stop` may be called from a signal handler of its loop."""
+    """One daemon on one home. `serve` runs it until its end; `stop` may be called from a signal handler of its loop."""
 
     def __init__(
         self,
@@ -117,11 +117,11 @@ class Daemon:
         self._hub: HubMember | None = None
 
     def stop(self) -> None:
-        """Drain and end; the second call ends at once."""
+        """Drain and end; a second call ends at once."""
         (self._at_once if self._asked.is_set() else self._asked).set()
 
     async def _restart_when_idle(self) -> None:
-        """Stop to be started again where the program's files were exchanged, nothing runs, and they can be loaded."""
+        """Stop for a restart if the program's files were replaced, can be loaded, and nothing runs."""
         before, self._change = self._change, self._services.files.find_change()
         is_complete = bool(before) and before == self._change
         if is_complete and not self._busy() and await asyncio.to_thread(can_start):
@@ -129,12 +129,12 @@ class Daemon:
             self._asked.set()
 
     def _give_up(self) -> None:
-        """End at once: nothing can be written any more."""
+        """End at once, because nothing can be written any more."""
         self._asked.set()
         self._at_once.set()
 
     def reload_soon(self) -> None:
-        """Read the settings and tasks.yaml again, once the daemon serves; faults are reported in the log."""
+        """Read the settings and tasks.yaml again as soon as the daemon serves; faults are reported in the log."""
         self._hung_up.set()
 
     @property
@@ -146,7 +146,7 @@ class Daemon:
 
         Raises:
             AlreadyRunning: another daemon works on this home.
-            NightshiftError: something that is needed could not be had; the message says what.
+            NightshiftError: something that the daemon needs is missing; the message names it.
         """
         with ExitStack() as stack:
             self._settings.make_folders()
@@ -216,7 +216,7 @@ class Daemon:
         return host
 
     def _open_hub(self, host: Host, stack: ExitStack) -> HubMember | None:
-        """Belong to the hub of the settings; its packages are installed where that is allowed."""
+        """Join the hub of the settings, and return None without one; its packages are installed if that is allowed."""
         if self._settings.hub_url is None:
             return None
         self._services.extras.ensure("hub")
@@ -228,7 +228,7 @@ class Daemon:
         return member
 
     def _hub_notice(self) -> str:
-        """Tell why this node works without its hub; empty where it works with it."""
+        """Return why this node works without its hub; empty if the hub works or is not configured."""
         if self._hub is None or not (trouble := self._hub.dispatcher.trouble):
             return ""
         return f"This node works without its hub: {trouble}. Shared tasks wait; what is here goes on."
@@ -241,12 +241,12 @@ class Daemon:
         return NodeState(takes=takes, slots=slots, says=lambda: self.status().overall.text)
 
     def _verification(self, repo: str) -> Verification:
-        """Return the verification of a repository's commits in the daemon's sandbox, once there is one."""
+        """Return the verification of a repository's commits, which uses the daemon's sandbox once there is one."""
         key = evidence.read_key(self._settings.seal_file)
         return Verification(self._services.git, repo, self._services.open_suite, key)
 
     def _restarts(self, loop: asyncio.AbstractEventLoop) -> Callable[[str], Future[Restart]]:
-        """Return the server's function to restart a worker by name; the future fails like `TaskExecutor.restart`."""
+        """Return the server's function that restarts a worker by name; its future fails like `TaskExecutor.restart`."""
 
         async def restart(name: str) -> Restart:
             if self._executor is None:
@@ -256,12 +256,12 @@ class Daemon:
         return lambda name: asyncio.run_coroutine_threadsafe(restart(name), loop)
 
     def _checks(self, loop: asyncio.AbstractEventLoop) -> Callable[[], Future[Sequence[ModelStatus]]]:
-        """Return the server's function to probe the models now."""
+        """Return the server's function that probes the models now."""
         models = self._services.models
 
         async def check() -> Sequence[ModelStatus]:
             statuses = await models.probe(sandboxed=False)
-            models.look_soon()  # `watch` releases what waits for one that has come up
+            models.look_soon()  # `watch` releases the tasks that wait for a model that is available again
             return statuses
 
         return lambda: asyncio.run_coroutine_threadsafe(check(), loop)
@@ -273,10 +273,10 @@ class Daemon:
         self._life = DaemonState.RUNNING
         self._live.serve(self._reload_hooks(), self._events)
         self._up.set()
-        with contextlib.suppress(ConfigError):  # changed since the start: its next reading finds the fault
+        with contextlib.suppress(ConfigError):  # the file was changed since the start; the next read reports it
             await asyncio.to_thread(load_access, self._settings.access.places)
         gc.collect()
-        gc.freeze()  # what the libraries made stays anyway; looking through it again and again takes time
+        gc.freeze()  # the libraries' objects stay anyway; the collector need not scan them again
         before = self._maintenance.last_run
         self._events.emit(
             Kind.DAEMON_STARTED, f"version {VERSION}, process {os.getpid()}, {host.url}. {before}".rstrip(". ")
@@ -314,7 +314,7 @@ class Daemon:
         self._sweep = Sweep(services, self._settings.workspace, lambda: not self._busy())
 
     async def _serve_tasks(self, stack: ExitStack, beside: Callable[[Coroutine[Any, Any, None]], None]) -> None:
-        """Run the pool, and the sweep `beside` it; without a sandbox tasks wait, and the sandboxes are tried again."""
+        """Run the pool, and the sweep `beside` it; without a sandbox, tasks wait and the sandboxes are tried again."""
         while self._executor is None:
             await wait(self._asked, SANDBOX_LATE_S if self._services.is_late else SANDBOX_AGAIN_S)
             if self._asked.is_set():
@@ -348,7 +348,7 @@ class Daemon:
         while True:
             await self._hung_up.wait()
             self._hung_up.clear()
-            with contextlib.suppress(ConfigError):  # `LiveSettings` has reported it, in the log and in the notices
+            with contextlib.suppress(ConfigError):  # `LiveSettings` has already reported it
                 await self._reload()
 
     async def _reload(self) -> Reloaded:
@@ -359,7 +359,7 @@ class Daemon:
             done = await self._live.reload()
         finally:
             self._link.ready()
-        if set(done.changed) & PromptSettings.model_fields.keys():  # what was parked may have its model or budget now
+        if set(done.changed) & PromptSettings.model_fields.keys():  # parked tasks may now have their model or budget
             await asyncio.wrap_future(self._store.queue.unpark())
         return done
 
@@ -375,7 +375,7 @@ class Daemon:
 
     @staticmethod
     def _prepare_forges(settings: Settings) -> Callable[[], None]:
-        """Check the connections; the poller looks them up with its next turn."""
+        """Check that the connections are valid; the poller reads them in its next round."""
         connections_of(settings)
         return lambda: None
 
@@ -409,11 +409,11 @@ class Daemon:
             await executor.stop(0)
             await context
         await asyncio.wait({pool}, timeout=LANDING_S)
-        self._services.git.close()  # a push or a lock may keep a thread for a minute, and the process with it
+        self._services.git.close()  # a push or a lock may block a thread, and the process with it, for a minute
         await pool
 
     def status(self) -> DaemonStatus:
-        """Describe the daemon's state now; may be called from any thread."""
+        """Return the daemon's current state; may be called from any thread."""
         services, optional, now = self._services, self._services.extras.statuses(), self._clock()
         stored = read_stored_status(self._store.db.reader(), now, self._store.state.count_saved_replies())
         outlook = self._maintenance.outlook(stored.queue)
@@ -443,7 +443,7 @@ class Daemon:
             pid=os.getpid(),
             extras=optional,
         )
-        # Without a model no task begins, and none is done.
+        # Without a model, no task begins or ends, so there is no forecast.
         return (
             daemon_status
             if lacks_model(daemon_status)

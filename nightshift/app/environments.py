@@ -1,4 +1,4 @@
-"""Makes the environments of repositories: where they are kept, and what makes the parts of each kind."""
+"""Makes the environments of repositories: their folder, and the makers of each kind of part."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from nightshift.verdict.environments.uv import Uv
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetupConsent:
-    """Decides which setup scripts run.
+    """Decides which setup scripts may run.
 
     Attributes:
-        settings: as they are now.
-        decision: what the owner decided last on the subject of an ask.
+        settings: returns the current settings.
+        decision: returns the owner's latest decision on the subject of an ask.
         sandbox: the short name of the sandbox in use.
     """
 
@@ -45,7 +45,7 @@ class SetupConsent:
     sandbox: str
 
     def is_given(self, digest: str) -> bool:
-        """Tell whether a script of this digest may run."""
+        """Check whether a script with this digest may run."""
         settings = self.settings()
         if settings.setup_scripts == "off":
             return False
@@ -60,9 +60,10 @@ def make_environments(
     consent: SetupConsent | None = None,
     folder: Path | None = None,
 ) -> Environments:
-    """The environments of one home; without `consent` no setup script runs.
+    """Make the environments of one home; without `consent` no setup script runs.
 
-    They may lie in the `folder` of another home: each is made once, whole, and by the digest of what it is made of.
+    They may be in the `folder` of another home: each environment is made once, complete, and identified by the digest
+    of its inputs.
 
     Raises:
         SandboxError: their folder cannot be made.
@@ -73,7 +74,10 @@ def make_environments(
 
 
 def decisions_of(path: Path) -> Callable[[str], bool | None]:
-    """Tells what the owner decided last on the subject of an ask; None where there is no database."""
+    """Return a function that reads the owner's latest decision on the subject of an ask.
+
+    None if there is no database.
+    """
 
     def decision(subject: str) -> bool | None:
         if not path.exists():
@@ -85,7 +89,7 @@ def decisions_of(path: Path) -> Callable[[str], bool | None]:
 
 
 def list_environments(settings: Settings) -> list[MadeEnvironment]:
-    """List the stored environments, used last first; nothing is made, nor swept."""
+    """List the stored environments, the last used first; nothing is made or removed."""
     folder = settings.environments_dir
     return list_made(job_folders.where(folder)) if folder.parent.exists() else []
 
@@ -93,7 +97,7 @@ def list_environments(settings: Settings) -> list[MadeEnvironment]:
 def makers(
     settings: Settings, runtime: Runtime, store: FolderStore, consent: SetupConsent | None = None
 ) -> tuple[Maker, ...]:
-    """Return a maker for each kind; the first one may give another interpreter."""
+    """Return a maker for each kind of part; the first maker may choose another interpreter."""
     python = Path(sys.executable)
 
     def prepare() -> Mapping[str, str]:
@@ -105,15 +109,15 @@ def makers(
     opening = threading.Lock()
 
     def open_other(name: str) -> Runtime:
-        with opening:  # two runs may be the first to want it
+        with opening:  # two runs may ask for the same series first
             return open_series(settings.runner_dir, others[name], list_installed_programs())
 
     series = Series(usual=runtime, others=tuple(others), open=open_other)
     wheels = PythonMaker(store, Uv(packages.uv_program(python), prepare), series)
     modules = GoModules(runtime.go, settings.process_environment)
     environ = settings.process_environment
-    has_npm = runtime.node and shutil.which("npm", path=environ.get("PATH"))  # Debian has the one without the other
-    # Setup scripts run under bubblewrap alone, where that holds the daemon's jobs too.
+    has_npm = runtime.node and shutil.which("npm", path=environ.get("PATH"))  # Debian has node without npm
+    # Setup scripts run only under bubblewrap, and only if the daemon's jobs use bubblewrap too.
     sandbox = strong_sandbox(settings) if consent and consent.sandbox == bubblewrap.NAME else None
     setup = SetupMaker(sandbox, packages.uv_program(python), series, wheels, environ)
     return (wheels, modules, *([NpmMaker(environ)] if has_npm else []), setup, ServicesMaker())
@@ -123,7 +127,7 @@ def strong_sandbox(settings: Settings) -> BubblewrapSandbox:
     """Return a sandbox for jobs that write to the disk and reach hosts.
 
     Raises:
-        SandboxError: a program is missing.
+        SandboxError: a needed program is missing.
     """
     try:
         hierarchy = cgroups.find(nice=settings.sandbox_nice)

@@ -1,12 +1,13 @@
-"""Extras: optional packages that the daemon installs for itself when they are first wanted.
+"""Extras: optional packages that the daemon installs when they are first needed.
 
-What needs one calls `ensure`, on a thread that may wait. With `EXTRAS=auto` the packages are installed then, into the
-environment that the daemon runs in, as wheels in the versions of `requirements/constraints.txt`; with `ask` when the
-owner says so (`install-extra`), with `off` never. One is installed at a time. Progress is read from what uv prints.
+Code that needs an extra calls `ensure`, on a thread that may wait. With `EXTRAS=auto` the packages are installed then,
+into the daemon's own environment, as wheels in the versions of `requirements/constraints.txt`. With `ask` they are
+installed when the owner asks for it (`install-extra`), with `off` never. One extra is installed at a time. The progress
+is read from uv's output.
 
-No build for CUDA is installed on a machine without a GPU: uv is asked first what it would install, and where that holds
-NVIDIA's packages, PyTorch is taken from its own index of builds for the processor (`--torch-backend cpu`). Where that
-cannot be reached the extra is missing, and says so.
+No CUDA build is installed on a machine without a GPU. A dry run of uv shows whether NVIDIA's packages would be
+installed; if so, PyTorch comes from its own index of builds for the processor (`--torch-backend cpu`). If that index
+cannot be reached, the installation fails and the extra's status says so.
 """
 
 from __future__ import annotations
@@ -39,12 +40,12 @@ Policy = Literal["auto", "ask", "off"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extra:
-    """Optional packages: `requirements/<name>.txt` lists them.
+    """Optional packages, listed in `requirements/<name>.txt`.
 
     Attributes:
-        modules: what can be imported when they are installed.
-        purpose: what they are for, as a part of a sentence.
-        megabytes: about how much they take on disk.
+        modules: the modules that can be imported once they are installed.
+        purpose: their purpose, as a part of a sentence.
+        megabytes: their approximate size on disk.
     """
 
     name: str
@@ -54,7 +55,7 @@ class Extra:
 
     @property
     def is_installed(self) -> bool:
-        """Whether its modules can be found; nothing is imported."""
+        """True if its modules can be found; nothing is imported."""
         return all(find_spec(module) for module in self.modules)
 
 
@@ -95,7 +96,7 @@ class Progress:
         self.lines: deque[str] = deque(maxlen=_KEPT_LINES)
 
     def read(self, line: str) -> str:
-        """Take in a line; the progress after it."""
+        """Process a line of uv's output and return the new progress."""
         self.lines.append(line)
         if begun := _DOWNLOADING.match(line):
             self._sizes[begun["what"]] = float(begun["size"]) * _UNIT_MB[begun["unit"][0]]
@@ -112,7 +113,7 @@ class Progress:
 
     @property
     def reason(self) -> str:
-        """Reason of the failure, in uv's last words."""
+        """Reason of a failure, from uv's last lines."""
         lines = [line.strip() for line in self.lines if line.strip()]
         marked = [line for line in lines if line.startswith(("error:", "×", "cause:", "Caused by:"))]
         return printable("; ".join(marked or lines[-1:]) or "no reason was given")[:300]
@@ -122,12 +123,12 @@ class ExtrasInstaller:
     """Installs extras, one at a time. Thread-safe; `ensure` blocks its thread.
 
     Args:
-        policy: whether to install what is wanted (`auto`), only what the owner asks for (`ask`), or nothing (`off`).
-        emit: takes the events.
-        environ: for uv; where indexes and proxies are found.
-        root: the folder with `requirements/`.
-        python: the interpreter whose environment is installed into.
-        extras: those that there are, by name.
+        policy: whether to install what is needed (`auto`), only what the owner asks for (`ask`), or nothing (`off`).
+        emit: gets the events.
+        environ: the variables for uv, with its indexes and proxies.
+        root: the folder that contains `requirements/`.
+        python: the interpreter into whose environment the extras are installed.
+        extras: the available extras, by name.
     """
 
     def __init__(
@@ -153,10 +154,10 @@ class ExtrasInstaller:
         return tuple(self._status(extra) for extra in self._extras.values())
 
     def ensure(self, name: str) -> None:
-        """Return when the extra is installed; where the policy is `auto` it is installed for that.
+        """Return when the extra is installed; with the policy `auto` a missing extra is installed first.
 
         Raises:
-            ExtraMissing: it is not, and is not going to be now.
+            ExtraMissing: it is not installed, and cannot be installed now.
         """
         extra = self._extras[name]
         if self._has(extra):
@@ -166,10 +167,10 @@ class ExtrasInstaller:
         self._install(extra)
 
     def install(self, name: str) -> None:
-        """Install an extra in the background, as its owner asks for; `statuses` tells how it goes.
+        """Install an extra in the background at the owner's request; `statuses` shows the progress.
 
         Raises:
-            UnknownExtra: there is none of that name.
+            UnknownExtra: there is no extra of that name.
             ExtraMissing: the settings forbid it.
         """
         if name not in self._extras:
@@ -180,7 +181,7 @@ class ExtrasInstaller:
         threading.Thread(target=self._install_quietly, args=(extra,), name=f"install-{name}", daemon=True).start()
 
     def close(self) -> None:
-        """End an installation that is going on; it is made again when the extra is wanted next."""
+        """End a running installation; it starts again when the extra is next needed."""
         with self._lock:
             self._closed = True
             if self._process is not None:
@@ -196,7 +197,7 @@ class ExtrasInstaller:
         return status or _status(extra, ExtraState.MISSING, self._advice(extra))
 
     def _has(self, extra: Extra) -> bool:
-        """Tell whether an extra is installed; the answer yes is stored, for the status is asked for often."""
+        """Check whether an extra is installed; a positive result is cached, because the status is read often."""
         if extra.name not in self._here and extra.is_installed:
             self._here.add(extra.name)
         return extra.name in self._here
@@ -211,11 +212,11 @@ class ExtrasInstaller:
         try:
             self._install(extra)
         except ExtraMissing:
-            return  # the event and the status say why
+            return  # the event and the status contain the reason
 
     def _install(self, extra: Extra) -> None:
         with self._install_lock:
-            if extra.is_installed:  # by the thread before
+            if extra.is_installed:  # another thread installed it meanwhile
                 return
             self._set(_status(extra, ExtraState.INSTALLING, "beginning"))
             text = f"{extra.name} is being installed (about {extra.megabytes} MB): {extra.purpose}"
@@ -282,7 +283,7 @@ class ExtrasInstaller:
 
 
 def make_extras(settings: Settings, emit: Sink) -> ExtrasInstaller:
-    """The extras of the daemon's own environment, as the settings want them."""
+    """Return the installer for the daemon's own environment, with the policy of the settings."""
     return ExtrasInstaller(
         settings.extras, emit=emit, environ=installers_environment(settings.process_environment), root=ROOT
     )
@@ -293,7 +294,7 @@ def _status(extra: Extra, state: ExtraState, detail: str = "") -> ExtraStatus:
 
 
 def notices(extras: Iterable[ExtraStatus]) -> Iterator[str]:
-    """Yield notices for the owner: the extras that are being installed, and those that could not be."""
+    """Yield notices for the owner: extras that are being installed, and extras whose installation failed."""
     for each in extras:
         if each.state is ExtraState.INSTALLING:
             yield f"{each.name} is being installed, for {each.purpose}: {each.detail}"
@@ -302,5 +303,5 @@ def notices(extras: Iterable[ExtraStatus]) -> Iterator[str]:
 
 
 def has_gpu() -> bool:
-    """Tell whether this machine has a GPU that CUDA could use."""
+    """Check whether this machine has a GPU that CUDA can use."""
     return Path("/proc/driver/nvidia/version").exists() or Path("/dev/nvidiactl").exists()

@@ -1,4 +1,4 @@
-"""The connections to forges, made from the settings, and the periodic job that keeps them and the queue in step."""
+"""The connections to forges, made from the settings, and the periodic job that synchronises them with the queue."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ WORTH: Mapping[Label, str] = {
     Label.REMOVED: "files were taken away, and the tests that are left passed",
     Label.DOUBTFUL: "the tests passed, and something speaks against them; it was not integrated unasked",
 }
-"""Worth of a label, for a reader who has no manual."""
+"""Explanations of the labels, for a reader without the manual."""
 
 
 def connections_of(settings: Settings) -> tuple[Connection, ...]:
-    """The connections that the settings ask for.
+    """Return the connections that the settings define.
 
     Raises:
         ConfigError: lists the faults.
@@ -46,7 +46,7 @@ def connections_of(settings: Settings) -> tuple[Connection, ...]:
 
 
 def evidence_of(git: GitManager, repo: str, commit: str) -> Evidence:
-    """Read the evidence on a commit; a commit without a note that can be read has no rows."""
+    """Read the evidence on a commit; there are no rows if the commit has no readable note."""
     summary = ""
     try:
         summary = without_trailers(git.describe(repo, commit).message)
@@ -80,10 +80,10 @@ def evidence_of(git: GitManager, repo: str, commit: str) -> Evidence:
 def open_poller(
     settings: Callable[[], Settings], store: StoreServices, services: Services, stack: ExitStack, clock: Clock
 ) -> Poller:
-    """Open the poller of all connections; `stack` ends its watch over the events.
+    """Open the poller of all connections; `stack` ends its subscription to the events.
 
     Raises:
-        ConfigError: the settings name connections that cannot be.
+        ConfigError: the settings define invalid connections.
     """
     connections_of(settings())
     git, connections_cache = services.git, _Known(settings)
@@ -109,7 +109,7 @@ def open_poller(
 
 
 def forge_hook(settings: Callable[[], Settings], poller: Poller) -> Callable[[Mapping[str, str], bytes], Sequence[str]]:
-    """Return the function that takes a webhook, on any thread: see `AppContext`."""
+    """Return the function that accepts a webhook, on any thread: see `AppContext`."""
 
     def take(headers: Mapping[str, str], body: bytes) -> Sequence[str]:
         secret = settings().forge_webhook_secret
@@ -123,7 +123,7 @@ def forge_hook(settings: Callable[[], Settings], poller: Poller) -> Callable[[Ma
 
 
 class _Known:
-    """The connections of the settings that hold now, read anew only when those are others."""
+    """The connections of the current settings, cached until the settings change."""
 
     def __init__(self, settings: Callable[[], Settings]) -> None:
         self._settings = settings
@@ -137,5 +137,5 @@ class _Known:
 
 
 def forge_job(poller: Poller) -> PeriodicJob:
-    """The job that does what is due."""
+    """Return the job that runs the poller's due work."""
     return PeriodicJob(name="forges", every_s=LOOK_S, run=poller.turn)

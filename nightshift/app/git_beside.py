@@ -1,4 +1,4 @@
-"""Git for a process that looks at repositories beside a daemon, and for a shell that asks about the daemon's own."""
+"""Git for a process that reads repositories beside a daemon, and for a shell that reads the daemon's own repository."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from nightshift.git.manager import GitManager
 
 @contextmanager
 def git_beside(settings: Settings, folder: Path) -> Iterator[GitManager]:
-    """A git manager whose workspace is a folder for its views: the daemon's own is not needed for that, nor touched.
+    """Give a git manager whose workspace is a temporary folder, so the daemon's own workspace is not touched.
 
     Args:
-        settings: the variables that git is run with.
-        folder: one that nobody else uses.
+        settings: contain the variables that git is run with.
+        folder: a folder that nothing else uses.
     """
     git = GitManager(
         workspace=folder / "views",
@@ -35,10 +35,10 @@ def git_beside(settings: Settings, folder: Path) -> Iterator[GitManager]:
 
 
 class OwnRepository:
-    """The daemon's own repository; the settings are read with each question."""
+    """The daemon's own repository; the settings are read again for each call."""
 
     def get_repository_stats(self) -> RepositoryStatus:
-        """Read how the repository stands.
+        """Read the status of the repository.
 
         Raises:
             ConfigError: the settings have faults.

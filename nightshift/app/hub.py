@@ -1,4 +1,4 @@
-"""Makes this daemon a node of a hub, where HUB_URL names one."""
+"""Makes this daemon a node of a hub, if HUB_URL is set."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ BUDGET_KEY = "hub_budget"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubMember:
-    """A daemon as a node: the thread that talks to the hub, what attempts land with, and what calls may cost."""
+    """A daemon as a node: the dispatcher that talks to the hub, the landing of attempts, and the shared budget."""
 
     dispatcher: Dispatcher
     landing: LandingPort
@@ -56,18 +56,18 @@ def open_hub(
     url: Callable[[], str],
     stack: ExitStack,
 ) -> HubMember | None:
-    """The node, whose thread is not started yet; None where the settings name no hub. `stack` closes it.
+    """Make the node, whose thread is not started yet; None if the settings name no hub.
 
     Args:
         settings: those of this daemon.
-        store: the database and what stands on it.
+        store: the database and the services on it.
         services: repositories and memory.
-        state: what this node does now; called on any thread.
-        url: where its dashboard is.
-        stack: closes what is opened.
+        state: returns the state of this node; called on any thread.
+        url: returns the address of its dashboard.
+        stack: closes everything that is opened.
 
     Raises:
-        ExtraMissing: the packages that speak with the hub are not installed.
+        ExtraMissing: the packages for the hub are not installed.
     """
     if settings.hub_url is None:
         return None
@@ -75,7 +75,7 @@ def open_hub(
 
     connection = HubConnection(settings.hub_url)
     stack.callback(connection.close)
-    # An extra: these modules import Temporal's SDK, whose absence the connection tells of.
+    # An extra: these modules import Temporal's SDK. If it is missing, the connection has already raised the error.
     from nightshift.remote.hub.dispatcher import Dispatcher, NodeServices  # noqa: PLC0415
     from nightshift.remote.hub.landing import Landing  # noqa: PLC0415
     from nightshift.remote.hub.signing import NodeKey  # noqa: PLC0415
@@ -107,7 +107,7 @@ def open_hub(
         connection, node.id, key, lambda workspace: _line(repositories, workspace), settings.hub_lease_s, report
     )
     store.queue.shares = repositories.shares
-    store.queue.apply(share_waiting).result()  # before a worker could begin one
+    store.queue.apply(share_waiting).result()  # before a worker can begin one
     stack.callback(store.events.subscribe(dispatcher.on_events))
     return HubMember(dispatcher=dispatcher, landing=landing, budget=budget)
 
@@ -131,7 +131,10 @@ def _sharing(
     repositories: SharedRepositories,
     report: Callable[[str], None],
 ) -> Callable[[], None]:
-    """Return a function that shares lessons and budget; a database that is away is told of once, and ends no turn."""
+    """Return a function that shares lessons and budget.
+
+    An unreachable database is reported once, and nothing is raised.
+    """
     share, trouble = _lessons_shared(database, node, store, memory, repositories, report), ""
 
     def turn() -> None:
@@ -157,7 +160,7 @@ def _lessons_shared(
     repositories: SharedRepositories,
     report: Callable[[str], None],
 ) -> Callable[[], None]:
-    """Return a function that sends and takes lessons and vectors; memory searches the hub's vectors from now on."""
+    """Return a function that exchanges lessons and vectors; from now on, memory also searches the hub's vectors."""
     lessons = LessonExchange(
         database, node, db=store.db, state=store.state, mask=store.mask, repositories=repositories, hear=memory.hear,
         report=report,
@@ -178,7 +181,7 @@ def node_name(settings: Settings) -> str:
 
 
 def labels(settings: Settings, repositories: SharedRepositories) -> Iterator[str]:
-    """Yield labels for the abilities of this machine, and for the repositories that it knows."""
+    """Yield labels for the abilities of this machine, and for the repositories that it has."""
     yield from machine_labels(settings)
     for path in repositories.list_paths():
         if remote := repositories.remote(path):
@@ -186,7 +189,7 @@ def labels(settings: Settings, repositories: SharedRepositories) -> Iterator[str
 
 
 def _node_id(store: StoreServices) -> str:
-    """The id that was drawn once for this home."""
+    """Return the id of this home, which is drawn at the first call and stored."""
     node_id = store.state.get(STATE_KEY)
     if node_id is None:
         node_id = str(uuid.uuid4())
@@ -195,6 +198,6 @@ def _node_id(store: StoreServices) -> str:
 
 
 def _line(repositories: SharedRepositories, workspace: Workspace) -> str:
-    """The name of the branch that a task moves: its repository's, and its own."""
+    """Return the name of the branch that a task moves: the repository's address and the branch name."""
     address = WORKSPACE if workspace.is_own else repositories.remote(str(workspace.repo))
     return f"{address} {short(workspace.target or '')}"

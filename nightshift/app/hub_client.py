@@ -1,4 +1,4 @@
-"""The hub for the server's threads: few of them wait for it, and none while it is known as away."""
+"""The hub for the server's threads: few threads wait for it at once, and none while it is known to be unreachable."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from nightshift.remote.hub.connection import HubConnection
 
 AWAY_S = 5.0
-"""So long after a failure others are told of it at once; then one of them tries again."""
+"""Seconds after a failure in which further requests fail at once; then one request tries again."""
 AT_ONCE, WAIT_S = 4, 1.0
-"""So many questions may be open at the hub; others wait so long for their turn."""
+"""Maximum number of concurrent requests, and the seconds that a further request waits for its turn."""
 ANSWER_S = 12.0
-"""So long an answer is waited for: longer than a new connection may take, and less than a node waits."""
+"""Timeout of an answer in seconds: longer than a new connection may take, and shorter than a node's timeout."""
 _T = TypeVar("_T")
 
 
 class HubClient:
-    """See `core.hub.HubPort` and `core.hub.HubSteering`.
+    """Implements `core.hub.HubPort` and `core.hub.HubSteering`.
 
     Args:
         url: of the hub.
-        own: this machine as a node.
-        away_s: how long a failure is believed.
-        answer_s: how long an answer is waited for.
+        own: returns this machine as a node.
+        away_s: seconds for which a failure is remembered.
+        answer_s: timeout of an answer in seconds.
     """
 
     def __init__(
@@ -47,37 +47,37 @@ class HubClient:
         self._reason, self._failed_at = "", 0.0
 
     def overview(self) -> Overview:
-        """See `core.hub.HubPort`."""
+        """Return nodes, counts and the pause of the hub; see `core.hub.HubPort`."""
         return self.ask(_overview)
 
     def tasks(self, status: Status | None, limit: int, after: int | None) -> Sequence[tuple[HubTask, Signed | None]]:
-        """See `core.hub.HubPort`."""
+        """Return tasks of the hub, each with the check of its signature; see `core.hub.HubPort`."""
         return self.ask(lambda hub: _tasks(hub, status, limit, after))
 
     def act(self, act: HubAct, task_id: int, priority: int = 0) -> Status:
-        """See `core.hub.HubSteering`."""
+        """Act on a task of the hub; see `core.hub.HubSteering`."""
         return self.ask(lambda hub: _act(hub, act, task_id, priority))
 
     def pause(self, reason: str | None) -> None:
-        """See `core.hub.HubSteering`."""
+        """Pause the hub for a reason, or resume it with None; see `core.hub.HubSteering`."""
         self.ask(lambda hub: _pause(hub, reason))
 
     def drain(self, node: str, *, draining: bool) -> NodeStatus:
-        """See `core.hub.HubSteering`."""
+        """Drain a node, or end that; see `core.hub.HubSteering`."""
         return self.ask(lambda hub: _drain(hub, node, draining=draining))
 
     def ask(self, question: Callable[[HubConnection], _T]) -> _T:
         """Ask the hub a question and return the answer.
 
         Raises:
-            ExtraMissing: the packages that speak with the hub are not installed.
-            HubAway: it cannot be reached, or could not some seconds ago, or others wait for it already.
-            HubRefused: it refuses.
+            ExtraMissing: the packages for the hub are not installed.
+            HubAway: it cannot be reached, could not be reached some seconds ago, or too many requests wait for it.
+            HubRefused: it refuses the question.
         """
         if not self._turns.acquire(timeout=WAIT_S):
             raise HubAway("the hub is slow to answer; others wait for it already")
         answer: Future[_T] = Future()
-        # A thread of its own, which may wait for a hub that hangs for longer than a page does.
+        # A thread of its own, because a hub that hangs may block it longer than a page waits.
         threading.Thread(target=self._answer, args=(question, answer), name="hub-question", daemon=True).start()
         try:
             return answer.result(self._answer_s)
@@ -99,7 +99,7 @@ class HubClient:
             now = time.monotonic()
             if self._reason and now - self._failed_at < self._away_s:
                 raise HubAway(self._reason)
-            self._failed_at = now  # who comes while this one tries again is told at once, too
+            self._failed_at = now  # requests during this attempt fail at once, too
             if self._connection is None:
                 from nightshift.remote.hub.connection import HubConnection  # noqa: PLC0415  an extra
 
@@ -126,7 +126,7 @@ class HubClient:
 
 
 def hub_client(settings: Settings, state: StateStore) -> HubClient | None:
-    """The hub that the settings name; None where they name none."""
+    """Return a client of the hub that the settings name; None if they name none."""
     if settings.hub_url is None:
         return None
     name, ui = node_name(settings), ui_of(settings.hub_url)
@@ -138,7 +138,7 @@ def hub_client(settings: Settings, state: StateStore) -> HubClient | None:
     return HubClient(settings.hub_url, own)
 
 
-# The questions import Temporal's SDK, which is an extra.
+# These functions import Temporal's SDK, which is an extra.
 
 
 def _overview(hub: HubConnection) -> Overview:
@@ -184,7 +184,7 @@ def _drain(hub: HubConnection, node: str, *, draining: bool) -> NodeStatus:
 
 
 def ui_of(url: str) -> str:
-    """Return the address of Temporal's own page: the hosted service's, or the usual port of a server of one's own."""
+    """Return the address of Temporal's web page: the hosted service's, or the default port of a self-hosted server."""
     parts = urlsplit(url)
     namespace = parts.path.strip("/") or "default"
     if (parts.hostname or "").endswith((".tmprl.cloud", ".temporal.io")):

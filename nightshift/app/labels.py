@@ -1,4 +1,4 @@
-"""Abilities of this machine, as labels that tasks may ask for (`needs`)."""
+"""Abilities of this machine, as labels that tasks may require (`needs`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GPUS = ("/dev/nvidia0", "/dev/kfd")
 
 
 def machine_labels(settings: Settings) -> Iterator[str]:
-    """Languages, a GPU, and what the settings add."""
+    """Yield the languages that can run here, `gpu` if there is one, and the labels of the settings."""
     yield Language.PYTHON
     for language, program in _PROGRAMS.items():
         if shutil.which(program):

@@ -1,12 +1,12 @@
-"""Nightshift's daemon: `python main.py` or `nightshift daemon` serves until it is told to stop.
+"""Nightshift's daemon: `python main.py` or `nightshift daemon` serves until it is stopped.
 
 Settings come from config.yaml and the environment.
 
-- SIGTERM, SIGINT: drain running tasks (DRAIN_S) and end; a second one returns them to the queue at once.
-- SIGHUP: read the settings and tasks.yaml again. A terminal that closes sends it too, and ends nothing.
+- SIGTERM, SIGINT: drain running tasks (DRAIN_S) and end; a second signal returns them to the queue at once.
+- SIGHUP: read the settings and tasks.yaml again. A closing terminal sends it too, and it ends nothing.
 
-Exit codes: 0 after a stop that was asked for, 1 when something failed, 2 for wrong settings, 3 when another daemon
-works here already.
+Exit codes: 0 after a requested stop, 1 after a failure, 2 for wrong settings, 3 if another daemon works on this home
+already.
 """
 
 from __future__ import annotations
@@ -33,17 +33,18 @@ from nightshift.storage.files.whole import forbid_others_to_write
 
 STDERR = 2
 NO_VARIABLES: Mapping[str, object] = MappingProxyType({})
-# A server with hundreds of live streams needs no more; closing all of them before each child's start takes time.
+# Limit of open files, enough for hundreds of live streams. Higher is slower: each child process closes all of them at
+# its start.
 MOST_FILES = 8192
 NEW_OBJECTS = 10_000
-"""So many let the garbage collector look: beside large listings the usual 700 cost a tenth of the daemon's time."""
+"""Garbage collection threshold. The default (700) cost a tenth of the daemon's time beside large listings."""
 
 ARENAS = -8
-"""`M_ARENA_MAX` of glibc's `malloc.h`."""
+"""`M_ARENA_MAX` of glibc's `malloc.h`: the option for the number of heaps."""
 
 
 class Exit(IntEnum):
-    """How the daemon ended; a service manager restarts it after `FAILED` alone."""
+    """Exit codes of the daemon; a service manager restarts it only after `FAILED`."""
 
     STOPPED = 0
     FAILED = 1
@@ -54,19 +55,20 @@ class Exit(IntEnum):
 def main(
     home: Path | None = None, *, restarts_itself: bool = False, variables: Mapping[str, object] = NO_VARIABLES
 ) -> int:
-    """Run the daemon of a home, or of the one that the environment names; the process's exit code.
+    """Run the daemon of a home, by default of the one that the environment names, and return the exit code.
 
-    One that `restarts_itself`, as one of a service manager does, takes up new files of the program by itself.
-    `variables` are settings that were given as flags, under the names that they have in the environment.
+    A daemon that `restarts_itself`, as one of a service manager always does, restarts when the program's files were
+    replaced. `variables` are settings given as flags, under the names of their environment variables.
     """
     from nightshift.app.terminal import fill_streams, free_streams  # noqa: PLC0415 - as in `serve`
     from nightshift.maintenance.instance_lock import AlreadyRunning  # noqa: PLC0415 - as in `serve`
 
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until `serve` listens: what is read now is new anyway
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until `serve` listens: the settings are only being read now
     fill_streams()
     _lift_limits()
     forbid_others_to_write()
-    # SIGABRT from a watchdog that was not fed: where did each thread stand? By no thread of ours, which ends with it.
+    # An unfed watchdog sends SIGABRT: write the stack of each thread. `faulthandler` needs no Python code, which may
+    # hang.
     faulthandler.enable(file=os.dup(STDERR))
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
@@ -80,23 +82,23 @@ def main(
     except AlreadyRunning as error:
         print(f"Nightshift runs already: {error}", file=sys.stderr)
         return Exit.ALREADY_RUNNING
-    except (NightshiftError, OSError) as error:  # a disk that is full, or may not be written, has no other name
+    except (NightshiftError, OSError) as error:  # OSError: a disk that is full or not writable
         print(f"Nightshift cannot go on: {error}", file=sys.stderr)
         return Exit.FAILED
     if is_to_restart and service_manager().socket:
-        return Exit.FAILED  # it was told that the daemon stops, and starts it again after a failure
+        return Exit.FAILED  # the manager was told of a stop, and restarts only after a failure
     if is_to_restart:
         os.execv(sys.executable, sys.orig_argv)  # noqa: S606  the command that started this process
     return Exit.STOPPED
 
 
 async def serve(settings: Settings, restarts_itself: bool = False) -> bool:
-    """Serve until a signal says stop; tells whether the daemon is to be started again with new files."""
+    """Serve until a signal says stop; return whether the daemon must be restarted with new files."""
     from nightshift.app.daemon import Daemon  # noqa: PLC0415 - settings are checked before the heavy parts are loaded
     from nightshift.app.terminal import show  # noqa: PLC0415 - as above
 
     daemon = Daemon(settings, show=show, restarts_itself=restarts_itself)
-    gc.freeze()  # what was imported stays as long as the process
+    gc.freeze()  # imported objects stay until the process ends
     gc.set_threshold(NEW_OBJECTS)
     share_heap()
     loop = asyncio.get_running_loop()
@@ -108,9 +110,9 @@ async def serve(settings: Settings, restarts_itself: bool = False) -> bool:
 
 
 def _lift_limits() -> None:
-    """Use what whoever started this process left it with: all files that it may open, and no signal blocked.
+    """Raise the limit of open files to what the parent process allows, unblock all signals, and reset SIGCHLD.
 
-    Where the ends of children are ignored, every exit code is lost and reads as 0.
+    With SIGCHLD ignored, every exit code of a child is lost and reads as 0.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
@@ -121,9 +123,10 @@ def _lift_limits() -> None:
 
 
 def share_heap() -> None:
-    """Have all threads take memory from one heap: they take turns anyway, and what one gives back serves all.
+    """Make all threads allocate from one heap: they take turns anyway, and memory that one frees is usable by all.
 
-    glibc else gives each a heap of its own, and keeps what was freed there. Other C libraries have no such option.
+    By default glibc gives each thread a heap of its own, and keeps freed memory there. Other C libraries have no such
+    option.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
@@ -131,15 +134,15 @@ def share_heap() -> None:
 
 
 async def run_one(spec: TaskSpec, settings: Settings, on_event: Callable[[Event], None]) -> Task:
-    """Do one task in the foreground, without a daemon, and return it as it ended.
+    """Do one task in the foreground, without a daemon, and return it in its final state.
 
     Args:
-        spec: what to do.
+        spec: the task.
         settings: those of the home whose database and workspace are used.
         on_event: called with each event of the task, on another thread.
 
     Raises:
-        NightshiftError: another daemon works on this home, or something that is needed could not be had.
+        NightshiftError: another daemon works on this home, or something needed is missing.
     """
     from nightshift.app.single import run_single  # noqa: PLC0415 - as above
 

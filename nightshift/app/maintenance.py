@@ -42,11 +42,11 @@ from nightshift.verdict.environments.making import Environments
 
 
 class Reporter:
-    """Writes reports on one database. Thread-safe; blocks while it reads.
+    """Writes the reports of one database. Thread-safe; blocks while it reads.
 
     Args:
-        settings: say where reports go.
-        store: the database, and what masks its texts.
+        settings: return where reports are written.
+        store: the database, and the masker of its texts.
         clock: the time.
     """
 
@@ -55,7 +55,7 @@ class Reporter:
         self._lock = threading.Lock()
 
     def of_span(self, since: datetime, until: datetime) -> Path:
-        """Write the report of a span, since ≤ t < until; gives the path of its Markdown.
+        """Write the report of a span, since ≤ t < until, and return the path of its Markdown file.
 
         Raises:
             OSError: the folder cannot be written.
@@ -68,7 +68,7 @@ class Reporter:
             return write_report(summary, self._settings().reports_dir, self._store.mask)
 
     def of_week(self, week: str) -> Path:
-        """Write the report of a week such as `2026-W47`, or (empty) of the time since the last checkpoint.
+        """Write the report of a week such as `2026-W47`, or of the time since the last checkpoint if `week` is empty.
 
         Raises:
             ValueError: there is no such week, or it has not begun.
@@ -91,19 +91,19 @@ DISK_S = 30.0
 def cleanup_jobs(
     settings: Callable[[], Settings], store: StoreServices, services: Services, clock: Clock
 ) -> Sequence[PeriodicJob]:
-    """The jobs that keep a daemon of months bounded: pruning, packing, disk space.
+    """Return the jobs that limit the disk space of a daemon that runs for months: pruning, packing, disk guard.
 
     Args:
-        settings: what holds now.
+        settings: returns the current settings.
         store: the database and the services on it.
-        services: what the workers use, as far as it grows.
+        services: the workers' services whose data grow.
         clock: the time.
     """
     return _Cleanup(settings, store, services, clock).jobs()
 
 
 class _Cleanup:
-    """Makes the jobs that keep a daemon of months bounded."""
+    """Makes the jobs that limit the disk space of a daemon that runs for months."""
 
     def __init__(
         self, settings: Callable[[], Settings], store: StoreServices, services: Services, clock: Clock
@@ -112,7 +112,7 @@ class _Cleanup:
         self._pruner = self._make_pruner()
 
     def jobs(self) -> list[PeriodicJob]:
-        """List the jobs, each with its pace."""
+        """List the jobs with their intervals."""
         return [
             PeriodicJob(name="disk", every_s=DISK_S, run=self._make_guard().look),
             PeriodicJob(name="layers", every_s=24 * HOUR_S, run=self._sweep_layers, first_s=HOUR_S),
@@ -181,7 +181,7 @@ class _Cleanup:
 
 
 def _places(settings: Settings) -> dict[str, Path]:
-    """Name everything that needs disk space, with its folder."""
+    """Return the folder of each thing that needs disk space, by its name."""
     return {
         "the database": settings.db_path.parent,
         "the workspace": settings.workspace,
@@ -191,7 +191,7 @@ def _places(settings: Settings) -> dict[str, Path]:
 
 
 def _drop_caches(settings: Settings, layers: LayerStore | None, environments: Environments | None) -> None:
-    """Remove what is made again when it is needed and no job uses now."""
+    """Remove cached data that no job uses now; it is made again when it is needed."""
     for store in (layers, environments):
         if store is not None:
             store.sweep(keep_mb=0)
@@ -204,7 +204,7 @@ def _drop_caches(settings: Settings, layers: LayerStore | None, environments: En
 
 
 async def sweep_orphans(settings: Settings, events: EventLog) -> None:
-    """Sweep what a dead daemon of this home left, and report it; only while the home's lock is held."""
+    """Remove the leftovers of a dead daemon of this home, and report it; only while the home's lock is held."""
     where = orphans.Places(
         lock=settings.lock_file,
         port=settings.port_file,
@@ -238,27 +238,27 @@ def _keep(settings: Settings) -> Keep:
 
 
 LOOK_S = 2.0
-"""How often jobs run that an owner waits for, such as a checkpoint."""
+"""Seconds between runs of jobs that an owner waits for, such as a checkpoint."""
 FORECAST_S = 60.0
-"""How often it is looked whether the day's budget will do."""
+"""Seconds between checks whether the day's budget is sufficient."""
 HOURLY = ("state", "backup")
 QUESTIONS_S = 30.0
-"""How often questions that nobody has answered in time are looked for, at most."""
-# A stop waits so many seconds for a backup.
+"""Maximum seconds between two searches for questions that nobody answered in time."""
+# Seconds that a stop waits for a backup.
 STOP_BACKUP_S = 5.0
 CLOCK_S, NOTE_S = 5.0, 300.0
-"""How often the clocks are compared, and how often the time is noted for the next start."""
+"""Seconds between comparisons of the clocks, and between notes of the time for the next start."""
 
 
 class Maintenance:
-    """The daemon's periodic jobs: state by the hour, backups, checkpoints, pauses that come and go.
+    """The daemon's periodic jobs: hourly state and backups, checkpoints, pauses that begin and end automatically.
 
     Args:
-        settings: what holds now; asked again where a setting may change while the daemon runs.
+        settings: returns the current settings; called again wherever a setting may change while the daemon runs.
         store: the database and the services on it.
         status: the daemon's status.
         clocks: all clocks of the machine.
-        exchanged: says that files of the program were exchanged.
+        exchanged: returns a sentence if files of the program were replaced.
         sleep: waits for the next job.
     """
 
@@ -302,7 +302,7 @@ class Maintenance:
         self.scheduler = Scheduler(self._jobs(), store.events.emit, monotonic=clocks.monotonic, sleep=sleep)
 
     def _jobs(self) -> list[PeriodicJob]:
-        """List all jobs; a new job gets its line here."""
+        """List all jobs; a new job is added here."""
         hourly_s = self._settings().state_interval_s
         return [
             PeriodicJob(name="clock", every_s=CLOCK_S, run=self._watch.look),
@@ -316,7 +316,7 @@ class Maintenance:
         ]
 
     def prepare_reload(self, settings: Settings) -> Callable[[], None]:
-        """Change the pace of jobs (a `app.reload.ReloadHook`); all else asks for the settings each time."""
+        """Change the intervals of jobs (an `app.reload.ReloadHook`); everything else reads the settings each time."""
 
         def apply() -> None:
             for name in HOURLY:
@@ -326,9 +326,9 @@ class Maintenance:
         return apply
 
     async def take_over(self) -> None:
-        """Take over what the last run left, and hold back what must not begin: before anything can be asked of us.
+        """Recover the state of the last run and begin the pauses that apply, before the API serves any request.
 
-        Its clock is compared with ours first, then its tasks are given back.
+        The last run's clock is compared with ours first, then its tasks are returned to the queue.
         """
         seen, before = clock_seen.last_seen(self._store.db.reader()), self._state.last_run()
         await self._watch.begin()
@@ -339,24 +339,24 @@ class Maintenance:
             await self.scheduler.do(f"hold: {each.source}", each.look)
 
     async def close(self) -> None:
-        """Do the last jobs, when nothing runs any more; a job that fails is reported and stops no other."""
+        """Run the last jobs, when no task runs any more; a job that fails is reported and the others still run."""
         await self.scheduler.do("last time seen", self._watch.note)
         await self.scheduler.do("backup", partial(self._backup.make, STOP_BACKUP_S))
         await self.scheduler.do("state", lambda: self._state.save(clean=True))
 
     async def _assume(self) -> None:
-        """Go on with what is assumed where a question has waited long enough."""
+        """Let tasks continue with their assumptions if their question has waited long enough."""
         before = self._clock() - timedelta(seconds=self._settings().clarify_wait_s)
         await asyncio.wrap_future(self._store.queue.assume(before))
 
 
 def _questions_s(settings: Settings) -> float:
-    """Return the seconds between two looks at questions: at most as long as a question waits."""
+    """Return the seconds between two checks of the questions: at most the time that a question waits."""
     return max(1.0, min(QUESTIONS_S, settings.clarify_wait_s))
 
 
 def _causes(settings: Callable[[], Settings], state: StateStore, clock: Clock) -> Mapping[PauseSource, Reason]:
-    """The holds that come and go by themselves."""
+    """Return the reasons of the pauses that begin and end automatically."""
     return {
         PauseSource.REVIEW: in_debt(state, lambda: settings().review_debt),
         PauseSource.QUIET: at_quiet_hours(lambda: settings().quiet_hours, clock),

@@ -28,7 +28,7 @@ from nightshift.storage.memory.store import LongTermMemory
 
 
 def nothing_runs() -> str:
-    """The way into the sandbox of a chain that is only looked at."""
+    """The sandbox access of a chain that is only inspected and never run."""
     return "no sandbox is made here"
 
 
@@ -40,18 +40,18 @@ def make_models(
     ensure_extra: EnsureExtra | None = None,
     agents: AgentPlaces = nowhere,
 ) -> ModelHandler:
-    """The gateway to the models.
+    """Make the gateway to the models.
 
     Args:
-        settings: which models there are.
-        store: steps, events and what is kept over restarts.
+        settings: define the models.
+        store: steps, events and the state that survives a restart.
         clock: dates calls and pauses.
-        runs: the way into the sandbox of backends that run code.
-        ensure_extra: installs the packages of a backend when they are first wanted.
+        runs: the sandbox access of backends that run code.
+        ensure_extra: installs the packages of a backend when they are first needed.
         agents: where an agent works.
 
     Raises:
-        ConfigError: a backend is unknown, or asked for and not configured.
+        ConfigError: a backend is unknown, or selected but not configured.
     """
     services = GatewayServices(
         steps=store.steps,
@@ -75,10 +75,10 @@ def prepare_models(
     ensure_extra: EnsureExtra | None = None,
     agents: AgentPlaces = nowhere,
 ) -> Callable[[], None]:
-    """Check other settings for the gateway, and return what puts them in place (`ModelHandler.reload`) on its loop.
+    """Check new settings for the gateway; return the function that applies them (`ModelHandler.reload`) on its loop.
 
     Raises:
-        ConfigError: a backend is unknown, or asked for and not configured.
+        ConfigError: a backend is unknown, or selected but not configured.
     """
     chain, config = chain_of(settings, runs, ensure_extra, agents), _routing_config(settings, mask)
     return lambda: models.reload(chain, config, _spending_limits(settings))
@@ -90,10 +90,10 @@ def chain_of(
     ensure_extra: EnsureExtra | None = None,
     agents: AgentPlaces = nowhere,
 ) -> tuple[BaseModelHandler, ...]:
-    """The backends, in the order in which they are asked.
+    """Return the backends, in the order in which they are asked.
 
     Raises:
-        ConfigError: a backend is unknown, or asked for and not configured.
+        ConfigError: a backend is unknown, or selected but not configured.
     """
     return build_chain(
         backend_settings(settings, runs, ensure_extra, agents),
@@ -141,7 +141,7 @@ def backend_settings(
     ensure_extra: EnsureExtra | None = None,
     agents: AgentPlaces = nowhere,
 ) -> BackendSettings:
-    """Collect the settings of all backends; each takes its own part."""
+    """Collect the settings of all backends; each backend uses its own part."""
     keys = (settings.openai_api_key, settings.anthropic_api_key, settings.gemini_api_key)
     openai, anthropic, gemini = (key.get_secret_value() if key else None for key in keys)
     return BackendSettings(
@@ -166,7 +166,7 @@ def backend_settings(
 def make_memory(
     settings: Settings, store: StoreServices, extras: ExtrasInstaller, stack: ExitStack, clock: Clock
 ) -> LongTermMemory:
-    """Long-term memory with the chosen embedder; `stack` closes it."""
+    """Make the long-term memory with the chosen embedder; `stack` closes it."""
     masker = store.mask
     memory = LongTermMemory(
         store.db,

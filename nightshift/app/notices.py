@@ -21,7 +21,7 @@ NAME_CHARS = 100
 
 
 def channels(settings: Settings) -> Channels:
-    """Return the channels of notices and the kinds that go there, as the settings say."""
+    """Return the channels that the settings define, and the kinds of notices that they get."""
     url, secret = settings.notify_url, settings.notify_secret
     return Channels(
         command=tuple(settings.notify_command),
@@ -36,7 +36,7 @@ def channels(settings: Settings) -> Channels:
 
 
 async def send_test(ways: Channels, asked_by: str, clock: Clock) -> Mapping[str, str]:
-    """Send a test notice each way that is set, and return what went wrong with each, empty where it arrived."""
+    """Send a test notice through each channel, and return the error of each, empty if the notice arrived."""
     now = clock()
     notice = Notice(
         id=f"test-{now:%Y%m%dT%H%M%S%f}",
@@ -51,19 +51,19 @@ async def send_test(ways: Channels, asked_by: str, clock: Clock) -> Mapping[str,
 def notification_jobs(
     settings: Callable[[], Settings], store: StoreServices, models: Callable[[], Sequence[ModelStatus]], clock: Clock
 ) -> Sequence[PeriodicJob]:
-    """The periodic jobs that notify the owner.
+    """Return the periodic jobs that notify the owner.
 
     Args:
-        settings: what holds now.
+        settings: returns the current settings.
         store: the database and the services on it.
-        models: what the backends are doing.
+        models: returns the state of the backends.
         clock: the time.
     """
 
     def name_of(task_id: int) -> str:
         try:
             return store.mask.clean(title(store.queue.get(task_id).spec), NAME_CHARS)
-        except NightshiftError:  # it was pruned, or cannot be read; the notice goes out without it
+        except NightshiftError:  # the task was pruned or cannot be read; the notice has no name then
             return ""
 
     notifier = Notifier(

@@ -1,4 +1,4 @@
-"""Forecast for the open tasks, in the status; once a day the owner is told of a budget that is too small."""
+"""Forecast for the open tasks, shown in the status, and a warning once a day if the budget is too small."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ from nightshift.core.tasks.states import ENDED, Status
 from nightshift.report.outlook import Outlook, read
 
 FRESH_S, LEAST_S = 10.0, 1.0
-"""The status is asked for at every event, and a forecast of many tasks takes some hundredths of a second."""
+"""Seconds for which a forecast is cached, and the minimum after the number of open tasks has changed. The status is
+read at every event, and a forecast of many tasks takes some hundredths of a second.
+"""
 TOLD = "budget_short_told"
-"""Under this key the database keeps the day (UTC) on which its owner was told last."""
+"""State key: the day (UTC) of the last warning to the owner."""
 
 
 class OutlookWatch:
-    """Forecasts, made anew after some seconds; may be called from any thread.
+    """Forecasts, cached for some seconds; may be called from any thread.
 
     Args:
-        settings: those that hold now.
+        settings: returns the current settings.
         store: the database.
         clocks: the time.
     """
@@ -37,7 +39,7 @@ class OutlookWatch:
         self._open: int | None = None
 
     def __call__(self, queue: Mapping[Status, int] | None = None) -> Outlook:
-        """Return the forecast: some seconds old, or a second where `queue` has another number of open tasks."""
+        """Return the forecast: up to `FRESH_S` old, or `LEAST_S` if the number of open tasks in `queue` has changed."""
         still_open = self._open if queue is None else sum(n for status, n in queue.items() if status not in ENDED)
         with self._lock:
             fresh_s = FRESH_S if still_open == self._open else LEAST_S
@@ -49,7 +51,7 @@ class OutlookWatch:
             return self._outlook
 
     async def look(self) -> None:
-        """Put into the log that the day's budget will not do, once a day; a notice is made of it."""
+        """Log once a day that the day's budget is too small; the event becomes a notice."""
         warning, today = self().warning, self._clocks.wall().astimezone(UTC).date().isoformat()
         if not warning or self._store.state.get(TOLD) == today:
             return
@@ -58,7 +60,7 @@ class OutlookWatch:
 
 
 def work_settings(settings: Settings) -> WorkSettings:
-    """Return the settings that a forecast rests on."""
+    """Return the settings that a forecast depends on."""
     return WorkSettings(
         workers=settings.worker_count,
         quiet_hours=tuple(settings.quiet_hours),

@@ -1,7 +1,7 @@
-"""Installs Python packages into an environment: with uv, which takes seconds, or with pip where uv cannot be had.
+"""Installs Python packages into an environment: with uv, which takes seconds, or with pip if uv is not available.
 
-Standard library only: the set-up uses it before anything is installed. What pip is configured to (an index of one's
-own, a folder of wheels, a certificate) holds for uv as well.
+Standard library only, because the set-up uses it before anything is installed. pip's configuration (a private index, a
+folder of wheels, a certificate) is used for uv as well.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 UV = "uv==0.13.9"
-# pip's options, and the variables of uv that mean the same.
+# pip's options, and the equivalent variables of uv.
 _PIP_OPTIONS = {
     "index-url": "UV_DEFAULT_INDEX",
     "extra-index-url": "UV_INDEX",
@@ -27,7 +27,7 @@ def uv_program(python: Path) -> Path:
 
 
 def get_uv(python: Path, environ: Mapping[str, str]) -> bool:
-    """Install uv beside the interpreter, unless it is there; tell whether it is."""
+    """Install uv beside the interpreter unless it is there; return whether it is available."""
     if not uv_program(python).exists():
         subprocess.run(
             [*_pip(python), "-q", UV], env=dict(environ), check=False, stdin=subprocess.DEVNULL, capture_output=True
@@ -36,9 +36,9 @@ def get_uv(python: Path, environ: Mapping[str, str]) -> bool:
 
 
 def install(python: Path, wanted: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Install what pip's words ask for (`-r`, `-c`, names); the exit code.
+    """Install what the arguments for pip name (`-r`, `-c`, names) and return the exit code.
 
-    Progress and what goes wrong are written to stderr: on a terminal as uv draws them, else as lines.
+    Progress and errors are written to stderr: as uv draws them on a terminal, otherwise as lines.
     """
     if get_uv(python, environ) and _uv([*uv_install(python), *wanted], uv_environ(python, environ)) == 0:
         return 0
@@ -52,28 +52,28 @@ def _uv(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     with subprocess.Popen(argv, env=environ, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr
         for line in process.stderr:
-            if not line.startswith((" + ", " - ", " ~ ")):  # one for each package, when all are there
+            if not line.startswith((" + ", " - ", " ~ ")):  # one such line per package
                 print(line, end="", file=sys.stderr, flush=True)
     return process.returncode
 
 
 def uv_install(python: Path) -> list[str]:
-    """Return the command of uv that installs into the environment of this interpreter."""
+    """Return the uv command that installs into the environment of this interpreter."""
     return [str(uv_program(python)), "pip", "install", "--python", str(python)]
 
 
 def uv_environ(python: Path, environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment for uv, with what pip is configured to where nothing is said for uv."""
+    """Return the variables for uv; pip's configuration is used for everything that they do not set for uv."""
     asking = [str(python), "-m", "pip", "config", "list"]
     configuration = subprocess.run(asking, env=dict(environ), capture_output=True, text=True, check=False).stdout
     configured = dict[str, str]()
-    for line in configuration.splitlines():  # `global.index-url='…'`; what the environment says comes last
+    for line in configuration.splitlines():  # lines like `global.index-url='…'`; the environment's variables come last
         name, _, value = line.partition("=")
         option = name.rpartition(".")[2]
         if option in _PIP_OPTIONS:
             configured[_PIP_OPTIONS[option]] = " ".join(value.strip("'\"").split("\\n"))
     if "UV_INDEX" in configured:
-        configured["UV_INDEX_STRATEGY"] = "unsafe-best-match"  # of several indexes pip takes the best match
+        configured["UV_INDEX_STRATEGY"] = "unsafe-best-match"  # pip uses the best match of several indexes
     return {**configured, **environ}
 
 

@@ -1,9 +1,9 @@
-"""Reads the settings again while the daemon runs: all of it is checked first, then all of it holds, or nothing does.
+"""Reads the settings again while the daemon runs: everything is checked first, then everything is applied or nothing.
 
-Each service that keeps something made from the settings has a *reload hook*: called with the new settings, it checks
-them, makes what it needs, and returns the function that applies it. Only when no hook finds a fault are these called,
-one after the other, on the workers' loop and without a pause in between, so no task ever sees half of a change.
-Services that only look settings up ask `LiveSettings.now` each time and need no hook.
+Each service that keeps something made from the settings has a *reload hook*. It is called with the new settings, checks
+them, makes what it needs, and returns the function that applies the result. These functions are called only if no hook
+finds a fault, one after the other, on the workers' loop and without a pause in between. So no task ever sees half of a
+change. Services that only read settings use `LiveSettings.now` each time and need no hook.
 """
 
 from __future__ import annotations
@@ -25,14 +25,16 @@ from nightshift.core.ports import Sink
 from nightshift.core.text.masking import MASK, Masker
 
 ReloadHook = Callable[[Settings], Callable[[], None]]
-"""Checks new settings and makes what follows from them; raises `ConfigError`, or returns what applies it."""
+"""Functions that check new settings and prepare them; they raise `ConfigError`, or return the function that applies
+them.
+"""
 
 
 class LiveSettings:
-    """The settings as they hold now, and the way to reload them.
+    """The current settings, and the way to reload them.
 
     Args:
-        settings: as they were at the start.
+        settings: those of the start.
         read: reads all sources again.
     """
 
@@ -46,11 +48,11 @@ class LiveSettings:
 
     @property
     def now(self) -> Settings:
-        """Settings in force; ask again each time. Any thread."""
+        """Settings in force; read the property again each time. Any thread."""
         return self._now
 
     def serve(self, hooks: Sequence[ReloadHook], emit: Sink) -> None:
-        """Pass changes to these hooks from now on, and report them as events."""
+        """Call these hooks on changes from now on, and report changes as events."""
         self._reload_hooks, self._emit = tuple(hooks), emit
 
     async def reload(self) -> Reloaded:
@@ -76,20 +78,20 @@ class LiveSettings:
         return done
 
     def check(self, new: Settings) -> Reloaded:
-        """Tell what these settings would change; nothing is applied. Call it on the workers' loop.
+        """Return what these settings would change, without applying them. Call it on the workers' loop.
 
         Raises:
-            ConfigError: a part that would be made of them finds faults.
+            ConfigError: a hook finds faults in them.
         """
         return self._prepare(new)[2]
 
     def _read_all(self) -> tuple[Settings, tuple[str, ...]]:
-        """The settings as the sources say them now, and where the settings page overrules `config.yaml`."""
+        """Return the settings of the sources, and the names that the settings page overrules in `config.yaml`."""
         new = self._read()
         return new, sources(new).overruled
 
     def _prepare(self, new: Settings) -> tuple[Settings, Sequence[Callable[[], None]], Reloaded]:
-        """The settings that would hold, what applies them, and what came of it in words."""
+        """Return the settings that would hold, the functions that apply them, and the result for the owner."""
         self._mask.learn(new.secrets)
         old = self._now
         changed = [name for name in headings(Settings) if getattr(new, name) != getattr(old, name)]

@@ -1,4 +1,4 @@
-"""Shows and changes what holds for a repository, and tells an attempt: for the API, the command line, the workers."""
+"""Shows and changes the settings of repositories for the API and the command line, and reads them for attempts."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ class RepositoryService:
     """Settings of repositories; may be called from any thread.
 
     Args:
-        settings: those that hold now.
-        db: keeps what was set.
+        settings: returns the current settings.
+        db: stores the repositories' settings.
         git: reads the files.
-        emit: takes an event for each change.
+        emit: gets an event for each change.
         clock: dates the changes.
     """
 
@@ -79,23 +79,23 @@ class RepositoryService:
         return kept_for(spec, self._db, self._settings())
 
     def base_of(self, repo: str) -> str | None:
-        """The branch that was set for tasks in a repository to start from."""
+        """Return the branch that the owner set as the base of tasks in a repository; None if there is none."""
         return readable(self._read_kept(_folder(repo, self._settings()))[1])[0].base
 
     def list_repositories(self) -> list[str]:
-        """The repositories that tasks used and those for which something was set, as they are named."""
+        """List the paths of the repositories that tasks used or that have settings, the workspace first."""
         conn = self._db.reader()
         own = [str(self._settings().workspace.resolve())]
         return list(dict.fromkeys((*own, *repositories.list_used(conn), *repositories.with_settings(conn))))
 
     def show(self, repo: str) -> RepositoryOptions:
-        """Show the settings of a repository and the source of each value.
+        """Return the settings of a repository with the source of each value.
 
         Args:
             repo: a checkout or a folder in one.
 
         Raises:
-            GitError: it is no repository; what else git cannot read is told in the answer.
+            GitError: it is not a repository; other errors of git are reported in the answer.
         """
         folder = _folder(repo, self._settings())
         if folder == _folder(None, self._settings()) and not (Path(folder) / ".git").exists():
@@ -113,11 +113,11 @@ class RepositoryService:
         return replace(self._option_of(status.root, commit, declarations, branch, error, ours=ours), setup_draft=draft)
 
     def change(self, repo: str, changes: Mapping[str, Any]) -> RepositoryOptions:
-        """Set values, or remove them with None; all of them, or none where one is wrong.
+        """Set values, or remove those that are None; if one is wrong, nothing is changed.
 
         Raises:
-            InvalidTask: names the fields that are wrong, and what each takes.
-            GitError: it is no repository.
+            InvalidTask: names the fields that are wrong, and what each accepts.
+            GitError: it is not a repository.
         """
         if changes.get(BENCHMARK) is not None:
             raise InvalidTask(
@@ -126,32 +126,32 @@ class RepositoryService:
         return self._change(self.show(repo).repo, changes)
 
     def store_check(self, check: Preflight) -> None:
-        """Store how the suite of a repository ran before any change."""
+        """Store the result of a repository's suite before any change."""
         key = state_key(check.repo, check.language)
         self._db.write(lambda conn: write_state(conn, key, check, self._clock())).result(WRITE_WALL_S)
 
     def _checks(self, repo: str) -> tuple[Preflight, ...]:
-        """The last runs of its suites before any change, one for each language."""
+        """Return the latest results of its suites before any change, one for each language."""
         stored = (read_state(self._db.reader(), state_key(repo, language)) for language in Language)
         return tuple(from_plain(Preflight, row) for row in stored if row)
 
     def use(self, repo: str, measured: Sequence[Benchmarked]) -> None:
-        """Take over what a benchmark of a repository has shown, in the place of what was taken over before.
+        """Apply the results of a repository's benchmark instead of the ones applied before.
 
         Args:
             repo: a checkout or a folder in one.
-            measured: an arm of each model; none takes it back.
+            measured: an arm of each model; an empty sequence removes the results.
 
         Raises:
-            GitError: it is no repository.
+            GitError: it is not a repository.
         """
         self._change(self.show(repo).repo, {BENCHMARK: to_json_value(measured) or None})
 
     def used(self, repo: str) -> tuple[Benchmarked, ...]:
-        """Return the values that were taken over from a benchmark of a repository.
+        """Return the results of a benchmark that are applied to a repository.
 
         Raises:
-            GitError: it is no repository.
+            GitError: it is not a repository.
         """
         return readable(self._read_kept(self.show(repo).repo)[1])[0].benchmark
 
@@ -166,7 +166,7 @@ class RepositoryService:
         return self.show(root)
 
     def _refuse_unknown(self, root: str, stored_settings: Mapping[str, Any]) -> None:
-        """Refuse rules and branches that are not there.
+        """Refuse rules and branches that do not exist.
 
         Raises:
             InvalidTask: names them.
@@ -189,7 +189,7 @@ class RepositoryService:
             raise InvalidTask(faults)
 
     def _sound(self, root: str) -> dict[str, Any]:
-        """Return the stored settings that this version can read; the others would stand in the way of every change."""
+        """Return the stored settings that this version can read; unreadable ones would block every change."""
         stored_settings = self._read_kept(root)[1]
         wrong = {name.partition(".")[0] for name in readable(stored_settings)[1]}
         return {name: value for name, value in stored_settings.items() if name not in wrong}
@@ -231,7 +231,7 @@ def _describe(name: str, value: Any) -> Any:
 
 @contextmanager
 def open_service(settings: Settings, *, to_change: bool) -> Iterator[RepositoryService]:
-    """The service in a process of its own, beside a daemon or without one; it makes nothing but what is to be kept."""
+    """Open the service in a process of its own; it creates a database only `to_change` settings."""
     with tempfile.TemporaryDirectory(prefix=orphans.prefix("settings")) as folder:
         path = settings.db_path if to_change or settings.db_path.exists() else Path(folder) / "empty.sqlite"
         reading = not to_change and path == settings.db_path

@@ -1,4 +1,4 @@
-"""Makes the services that the workers use, once, and finds out which sandbox and which models there are."""
+"""Makes the services that the workers use, once, and finds out which sandbox and which models are available."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ if TYPE_CHECKING:
     from nightshift.models.acp.agent import AgentPlace
 
 STAGING = "staging"
-"""Folder of packed trees, in the folder of the daemon's state."""
+"""Folder of packed trees, below the daemon's state folder."""
 
 
 def defaults(settings: Settings) -> Defaults:
-    """Return the values for a task that sets nothing else."""
+    """Return the default values of a task."""
     return Defaults(
         limits=Limits(
             attempts=settings.max_retries,
@@ -108,7 +108,7 @@ def defaults(settings: Settings) -> Defaults:
 
 
 def servers_of_settings(settings: Settings) -> tuple[McpServer, ...]:
-    """The MCP servers of the settings.
+    """Return the MCP servers of the settings.
 
     Raises:
         ConfigError: lists the faults.
@@ -118,13 +118,13 @@ def servers_of_settings(settings: Settings) -> tuple[McpServer, ...]:
 
 
 def _one_model_reads(settings: Settings) -> bool:
-    """Tell whether review and audit are asked of the same model."""
+    """Check whether review and audit are asked of the same model."""
     asked = phase_routes(settings.phase_models)
     return settings.routing == "fixed" and asked.get(Phase.REVIEW) == asked.get(Phase.AUDIT)
 
 
 def make_git(settings: Settings, store: StoreServices, clock: Clock) -> GitManager:
-    """The repositories, as the settings want them used."""
+    """Make the git manager that the settings define."""
     return GitManager(
         workspace=settings.workspace,
         author=_author(settings),
@@ -143,14 +143,14 @@ def _author(settings: Settings) -> Author:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxServices:
-    """Services that verdicts are made with; found once and the same under all settings.
+    """Services for making verdicts; found once and independent of the settings.
 
     Attributes:
-        sandbox: runs code that is not trusted.
+        sandbox: runs untrusted code.
         runtime: the interpreter and the libraries inside it.
         layers: packages that tasks may use.
-        environments: what repositories declare.
-        imports: which files import which, remembered by content.
+        environments: the environments that repositories declare.
+        imports: caches the imports of files by their content.
     """
 
     sandbox: Sandbox
@@ -163,26 +163,26 @@ class SandboxServices:
 class Services:
     """Services that the workers need; `prepare` finds out which can be used.
 
-    A home that is made for a while, as those of the benchmark's arms, has the environments of its owner's, and what he
-    agreed to there.
+    A temporary home, such as that of a benchmark's arm, uses the environments of its owner's home, and the owner's
+    decisions on setup scripts there.
 
     Attributes:
-        files: the program's own, as they were at the start.
+        files: the program's own files, as they were at the start.
         models: the gateway to all models.
         memory: long-term memory.
         git: the repositories.
-        repository_settings: what holds for the tasks of each.
-        extras: optional packages, and what installs them.
-        prepared: set once `prepare` has ended, whatever it found.
+        repository_settings: the settings of each repository.
+        extras: optional packages and their installer.
+        prepared: set when `prepare` has ended, whatever its result.
         merge_locks: a lock for each repository, for integrations and reverts.
-        parts: what an attempt is given; None until a sandbox is found. Replaced when settings change.
-        landing: lets one node at a time move a branch that several share; set where this machine belongs to a hub.
+        attempt_services: the services of an attempt; None until a sandbox is found. Replaced when settings change.
+        landing: lets only one node at a time move a shared branch; set if this machine belongs to a hub.
         layers: packages that tasks may use; None until a sandbox is found.
-        environments: what repositories declare; likewise.
-        sandbox_name: the sandbox in use; empty while there is none.
-        sandbox_detail: what was found while the sandboxes were tried, in lines for the owner.
-        is_late: the sandbox's self-test was not done in time.
-        notices: sentences for the owner about what is missing or weak.
+        environments: the environments that repositories declare; None until a sandbox is found.
+        sandbox_name: the sandbox in use; empty if there is none.
+        sandbox_detail: the findings of the sandboxes' self-tests, in lines for the owner.
+        is_late: True if the sandbox's self-test did not end in time.
+        notices: sentences for the owner about missing or weak parts.
     """
 
     def __init__(
@@ -203,7 +203,7 @@ class Services:
             settings, store, clock, self._engine_runs, self.extras.ensure, self._agents
         )
         self.memory: LongTermMemory = make_memory(settings, store, self.extras, stack, clock)
-        stack.callback(self.extras.close)  # before memory is closed, which waits for whoever waits for an extra
+        stack.callback(self.extras.close)  # before memory is closed, which waits for threads that wait for an extra
         self.git = make_git(settings, store, clock)
         self.landing: LandingPort | None = None
         self.prepared = asyncio.Event()
@@ -212,7 +212,7 @@ class Services:
         self.repository_settings = RepositoryService(
             lambda: self._settings, store.db, self.git, store.events.emit, clock
         )
-        servers_of_settings(settings)  # raises where they are wrong
+        servers_of_settings(settings)  # raises for invalid servers
         self._checker = make_checker(settings)
         store.queue.check_new = self._check_new(settings)
         store.queue.choose_language = self._choose_language
@@ -226,14 +226,14 @@ class Services:
 
     @property
     def embedder(self) -> str:
-        """The embedder in use, and why not another."""
+        """The embedder in use, and why no other one is used."""
         return self.memory.description
 
     async def prepare(self) -> AttemptServices | None:
-        """Try the sandboxes and check the models, all at once, and make what attempts are given.
+        """Try the sandboxes and check the models, all at once, and make the services of attempts.
 
-        None when nothing here can run untrusted code, now: `notices` says what to install, and it may be called again.
-        `prepared` is set at the end.
+        Returns None if no untrusted code can be run here now. Then `notices` says what to install, and the method may
+        be called again. `prepared` is set at the end.
 
         Raises:
             GitError: git is missing or too old.
@@ -252,7 +252,7 @@ class Services:
         return OpenedSuite(suite=parts.suite, environments=parts.environments)
 
     async def _prepare(self) -> AttemptServices | None:
-        if not IS_CHECKOUT:  # there `make` has done it
+        if not IS_CHECKOUT:  # in a checkout `make` has done it
             await asyncio.to_thread(prepare, self._settings.runner_dir, list_installed_programs())
         runtime = open_runtime(self._settings.runner_dir, programs=list_installed_programs())
         choice, _, _ = await asyncio.gather(
@@ -277,16 +277,16 @@ class Services:
         return self.attempt_services
 
     def prepare_models(self, settings: Settings) -> Callable[[], None]:
-        """See `app.models.prepare_models` (a `app.reload.ReloadHook`)."""
+        """Prepare the models for new settings, see `app.models.prepare_models` (an `app.reload.ReloadHook`)."""
         return prepare_models(
             self.models, settings, self._store.mask, self._engine_runs, self.extras.ensure, self._agents
         )
 
     def prepare_reload(self, settings: Settings) -> Callable[[], None]:
-        """Check other settings and make what follows from them (a `app.reload.ReloadHook`).
+        """Check new settings and prepare everything made from them (an `app.reload.ReloadHook`).
 
         Raises:
-            ConfigError: lists the faults of the checker's rules.
+            ConfigError: lists the faults of the MCP servers or of the checker's rules.
         """
         servers_of_settings(settings)
         checker, check_new = make_checker(settings), self._check_new(settings)
@@ -310,7 +310,7 @@ class Services:
         return apply
 
     def recovery(self) -> RecoveryServices:
-        """The services that finish the records of a dead daemon."""
+        """Return the services that finish the records of a dead daemon."""
         store = self._store
         return RecoveryServices(
             git=self.git,
@@ -324,7 +324,7 @@ class Services:
         )
 
     async def aclose(self) -> None:
-        """Let go of models and of sandboxes that wait for jobs."""
+        """Close the models and the sandboxes that wait for jobs."""
         self.extras.close()
         await self.models.aclose()
         if self._warmed:
@@ -456,6 +456,6 @@ class Services:
 
 
 def _with_remark(report: str, remark: str) -> str:
-    """The sandbox's report with a remark behind its name, which is the first line."""
+    """Return the sandbox's report with a remark after the sandbox's name in its first line."""
     name, _, findings = report.partition("\n")
     return f"{name}, {remark}\n{findings}" if remark else report

@@ -1,16 +1,16 @@
-"""The settings for the daemon's pages: shown, changed, and tried before they are saved.
+"""The settings for the daemon's pages: shown, changed, and tested before they are saved.
 
-A change goes to a file of the page's own, `settings.overrides.yaml`; `config.yaml` is its owner's and only read. The
-order is that of safety: everything is checked before a byte is written, by the reader of the files and by every part
-that is made of the settings; the file is replaced only while both are still those that were checked; and only then are
-they read again, as after SIGHUP. What is changed by hand alone (`config.fields.ByHand`) is refused, and so is a
-stored key for another address: whoever may write here, but cannot read the key, could otherwise have it sent to
-himself.
+A change is written to a file of the page, `settings.overrides.yaml`; `config.yaml` belongs to the owner and is only
+read. The order is the safe one: everything is checked before a byte is written, by the reader of the files and by every
+part that is made from the settings. The file is replaced only if both files are still the checked ones, and only then
+are they read again, as after SIGHUP. Settings that may only be changed by hand (`config.fields.ByHand`) are refused. A
+stored key for another address is refused too: a visitor who may write settings but not read the key could otherwise
+have it sent to an address of their own.
 
-A connection (a backend of models, a way to notify) can be tested before it is saved. A stored key goes only to the
-address that it is stored with, and a stored secret signs only what goes to the stored URL, for the same reason. Where a
-request goes is otherwise as free as in the settings themselves; redirects are never followed, and of the answer only
-names of models and our own sentences are shown. One test at a time, so that nobody can flood a server through this.
+A connection (a backend of models, a way to notify) can be tested before it is saved. For the same reason, a stored key
+is sent only to the address that it is stored with, and a stored secret signs only requests to the stored URL. Otherwise
+a request may go anywhere that the settings may name. Redirects are never followed, and only names of models and our own
+sentences are shown of the answer. One test runs at a time, so that nobody can flood a server with requests.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ NOTHING = Sources(in_file={}, page={}, origins={})
 def make_row(
     described: Described, now: Settings, after: Settings, setting_sources: Sources, mask: Masker
 ) -> SettingRow:
-    """Put together what is known of one setting.
+    """Make the row of one setting.
 
     Args:
-        described: what is true of it in any daemon.
-        now: what holds.
-        after: what the sources say, which is what holds after a restart.
-        setting_sources: where settings come from.
-        mask: takes secrets out of texts.
+        described: its description, the same in any daemon.
+        now: the settings in force.
+        after: the settings of the sources, which hold after a restart.
+        setting_sources: the source of each setting.
+        mask: masks secrets in texts.
     """
     name = described.name
     origin = setting_sources.origins.get(name, Origin.DEFAULT)
@@ -87,7 +87,7 @@ def make_row(
 
 
 def explain_fixed(name: str, origin: Origin) -> str:
-    """Tell why the files do not decide about a setting, with the fix; empty where they do."""
+    """Return why the files do not decide a setting, with the fix; empty if they do."""
     if origin is Origin.ENVIRONMENT:
         return f"the environment of the daemon sets {name.upper()}, which overrules all files; unset it there"
     if origin is Origin.DOTENV:
@@ -96,19 +96,19 @@ def explain_fixed(name: str, origin: Origin) -> str:
 
 
 def _format_value(described: Described, value: Any, mask: Masker) -> str:
-    """Format the value that a file gives a setting, checked or not, as text."""
+    """Format the value of a setting in a file as text, whether the value is valid or not."""
     if described.kind is Kind.SECRET:
         return MASK
     return printable(mask(line(described.name, value).removeprefix(f"{described.name}: ")))
 
 
 def _short(name: str, value: Any) -> Any:
-    """A command without its arguments, among which people keep passwords."""
+    """Return a command without its arguments, which may contain passwords; any other value as it is."""
     return [*value[:1], "…"] if name == "notify_command" and len(value) > 1 else value
 
 
 def _safe(value: Any, mask: Masker) -> Any:
-    """The value with its texts masked and made printable."""
+    """Return the value with its texts masked and made printable."""
     if isinstance(value, str):
         return printable(mask(value))
     if isinstance(value, list):
@@ -124,11 +124,11 @@ ADDRESSES: Mapping[str, str] = {name: f"{name}_base_url" for name in ("openai", 
 
 
 class ConnectionTests:
-    """Trials of connections for the settings page; all on the workers' loop.
+    """Tests of connections for the settings page; all on the workers' loop.
 
     Args:
-        settings: what holds now.
-        mask: takes stored secrets out of what is shown.
+        settings: returns the current settings.
+        mask: masks stored secrets in shown texts.
         clock: the time, for notices.
     """
 
@@ -137,29 +137,31 @@ class ConnectionTests:
         self._one_at_a_time = asyncio.Lock()
 
     async def try_model(self, trial: ModelTestIn) -> ModelTested:
-        """Look whether a backend answers, and have it say one word where that is wanted.
+        """Check whether a backend answers, and have it reply with one word if `trial.ask` is set.
 
         Raises:
-            ConfigError: what was typed cannot be used; names the field.
-            Busy: another trial goes on.
+            ConfigError: the input cannot be used; names the field.
+            Busy: another test is running.
         """
         backend, note = self._backend(trial)
         typed = Masker([trial.key] if trial.key else [])
         async with self._alone():
             tried = await _look_at(backend)
             if tried.works and trial.ask and not isinstance(backend, ModelFileBackend):
-                # A model file would be loaded beside the one in use.
+                # A second copy of a model file would be loaded beside the one in use.
                 tried = await _ask(backend, tried)
         words = " ".join(filter(None, (tried.detail, note)))
         detail, fix = printable(self._mask(typed(words))), "" if tried.works else backend.setup
         return tried.model_copy(update={"detail": detail, "fix": fix})
 
     async def try_notices(self, trial: NoticeTestIn) -> Mapping[str, str]:
-        """Send a test notice each way that would be set; the ways, each with what went wrong, empty where it arrived.
+        """Send a test notice through each channel of the tested settings.
+
+        Return the error of each, empty if it arrived.
 
         Raises:
-            ConfigError: no way is set, or the URL is none.
-            Busy: another trial goes on.
+            ConfigError: no channel is set, or the URL is invalid.
+            Busy: another test is running.
         """
         now = self._settings()
         stored = now.notify_url.get_secret_value() if now.notify_url else None
@@ -182,7 +184,7 @@ class ConnectionTests:
         return self._one_at_a_time
 
     def _backend(self, trial: ModelTestIn) -> tuple[BaseModelHandler, str]:
-        """The backend, not asked yet, and a remark for its owner."""
+        """Return the backend, not asked yet, and a remark for the owner."""
         if trial.backend not in backends():
             raise ConfigError([f"backend: there is no {trial.backend!r}; known are {', '.join(backends())}"])
         if trial.backend == BUILT_IN:
@@ -238,10 +240,10 @@ async def _ask(backend: BaseModelHandler, so_far: ModelTested) -> ModelTested:
 
 
 def _address(name: str, text: str) -> SecretStr:
-    """An address of the web without a password in it.
+    """Return a web address, checked to contain no password.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: it is not such an address.
     """
     try:
         return web_address(SecretStr(text))
@@ -253,17 +255,17 @@ KEYS: Mapping[str, str] = {
     "openai_base_url": "openai_api_key", "anthropic_base_url": "anthropic_api_key",
     "gemini_base_url": "gemini_api_key", "notify_url": "notify_secret",
 }  # fmt: skip
-"""Addresses, each with the key that is sent there, or signs what is."""
+"""Address settings, each with the setting of the key that is sent there or that signs the requests."""
 
 
 class SettingsService:
     """The settings of one daemon, for its pages.
 
     Args:
-        live: the settings that hold.
-        up: done once the daemon serves.
+        live: the settings in force.
+        up: returns when the daemon serves.
         reload: reads the settings again; on the workers' loop.
-        mask: takes secrets out of what is shown.
+        mask: masks secrets in shown texts.
     """
 
     def __init__(
@@ -279,7 +281,7 @@ class SettingsService:
         self._one_at_a_time = asyncio.Lock()
 
     def show(self) -> SettingsShown:
-        """Show all settings as they stand. Any thread.
+        """Show all settings with their values and sources. Any thread.
 
         Raises:
             ConfigError: a file cannot be read.
@@ -302,7 +304,7 @@ class SettingsService:
         """Write new values to the page's file and read the settings again. Call it on the workers' loop.
 
         Raises:
-            ConfigChanged: the files are others than were looked at.
+            ConfigChanged: the files have changed since they were shown.
             ConfigError: lists every fault; nothing was written.
         """
         await self._up()
@@ -321,7 +323,7 @@ class SettingsService:
             return _answer_change(done, await asyncio.to_thread(self._file.digest), diff)
 
     def _judge(self, asked: ChangeIn) -> tuple[Mapping[str, Any], Mapping[str, Any], Settings]:
-        """Return the page's overrides, the overrides after the change, and the settings that these give."""
+        """Return the page's overrides, the overrides after the change, and the resulting settings."""
         setting_sources = sources(self._live.now)
         names = dict.fromkeys([*asked.changes, *asked.reset])
         if faults := [fault for name in names if (fault := self._refusal(name, setting_sources.origins))]:
@@ -333,7 +335,7 @@ class SettingsService:
         return setting_sources.page, after, new
 
     def _refusal(self, name: str, origins: Mapping[str, Origin]) -> str:
-        """Tell why this setting cannot be changed from here; empty where it can."""
+        """Return why this setting cannot be changed from the page; empty if it can."""
         if name not in self._described:
             return f"{name}: is no setting"
         if why := self._described[name].by_hand:
@@ -342,13 +344,14 @@ class SettingsService:
         return f"{name}: {why}" if why else ""
 
     def _keys_led_astray(self, new: Settings, after: Mapping[str, Any], values: Mapping[str, Any]) -> list[str]:
-        """The addresses that would be sent a key which this change does not bring and which was not theirs before.
+        """Return a fault for each address that would get a stored key of another address.
 
-        What neither the address nor the key is set for on the page is as the owner put it together in his files.
+        A key that this change contains is allowed. So is a pair whose address and key are both not set by the page: the
+        owner combined them.
         """
         try:
             now = settings_at(self._live.now)
-        except ConfigError:  # this very change mends the files
+        except ConfigError:  # this change repairs the files
             now = self._live.now
         return [
             f"{url}: what is stored as {key} was given for another address; give it anew with this change, or remove it"
@@ -358,7 +361,7 @@ class SettingsService:
         ]
 
     def _diff(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-        """The lines that go and come."""
+        """Return the removed and the added lines."""
         lines = list[str]()
         for name in dict.fromkeys([*before, *after]):
             if name in before and name in after and same(before[name], after[name]):
@@ -388,13 +391,13 @@ def settings_port(
     mask: Masker,
     clock: Clock,
 ) -> SettingsPort:
-    """The settings for threads of the server; changes and tests are made on the loop that runs now.
+    """Return the settings for the server's threads; changes and tests run on the current loop.
 
     Args:
-        live: the settings that hold.
-        up: done once the daemon serves.
+        live: the settings in force.
+        up: returns when the daemon serves.
         reload: reads the settings again.
-        mask: takes secrets out of what is shown.
+        mask: masks secrets in shown texts.
         clock: the time.
     """
     loop = asyncio.get_running_loop()

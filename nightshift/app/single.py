@@ -24,11 +24,11 @@ from nightshift.maintenance.instance_lock import InstanceLock
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutDown:
-    """When a task is put down at its last finished step instead of being worked on to its end.
+    """When a task is interrupted at its last finished step instead of being worked on to its end.
 
     Attributes:
-        asked: set by whoever wants it.
-        patience_s: so long it may wait for a model or a package index in all.
+        asked: set to request the interruption.
+        patience_s: seconds that the task may wait in total for a model or a package index.
     """
 
     asked: asyncio.Event = field(default_factory=asyncio.Event)
@@ -42,17 +42,17 @@ async def run_single(
     put_down: PutDown | None = None,
     owner: Settings | None = None,
 ) -> Task:
-    """Submit the task, or go on with the one of its key, work on it alone, and return it as it stands then.
+    """Submit the task, or continue the one with its key, work on it alone, and return it in its last state.
 
     Args:
-        spec: what to do.
+        spec: the task.
         settings: of the home in which it is done.
-        on_event: is called with each event of the task, on another thread.
-        put_down: when it is left as it stands, queued or scheduled; without it Ctrl-C cancels it.
-        owner: whose home has the environments, and what he agreed to for them, if it is another one.
+        on_event: called with each event of the task, on another thread.
+        put_down: when the task is interrupted and stays queued or scheduled; without it, Ctrl-C cancels the task.
+        owner: settings of another home whose environments and decisions on setup scripts are used.
 
     Raises:
-        AlreadyRunning: a daemon works on this home; give the task to it.
+        AlreadyRunning: a daemon works on this home and has to do the task instead.
         InvalidTask: the task could only fail here.
     """
     with ExitStack() as stack:
@@ -62,10 +62,10 @@ async def run_single(
         services = Services(settings, store, stack, utc_now, owner)
         await finish_landed(services.recovery())
         await asyncio.wrap_future(store.queue.recover())
-        unsplit_spec = replace(spec, split=False)  # nobody else is here who could work on parts of it
+        unsplit_spec = replace(spec, split=False)  # no other worker exists to take the parts
         task_id = (await asyncio.wrap_future(store.queue.submit(unsplit_spec))).task_id
         if store.queue.get(task_id).status in {*ENDED, Status.WAITING}:
-            return store.queue.get(task_id)  # its key was known
+            return store.queue.get(task_id)  # the key belonged to a task that has ended or waits
         if put_down:
             await asyncio.wrap_future(store.queue.unpark())
 

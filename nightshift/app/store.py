@@ -1,4 +1,4 @@
-"""The database and the services on top of it, opened once and closed in the right order; reports its trouble."""
+"""Opens the database and the services on it, closes them in the right order, and reports failures of the database."""
 
 from __future__ import annotations
 
@@ -32,14 +32,15 @@ class StoreServices:
     """The database and the services on it.
 
     Attributes:
-        db: connections, and the one writer.
+        db: connections, and the only writer.
         events: the event log.
+        mask: masks secrets in texts.
         steps: finished steps of attempts with the replies of models.
-        tools: what came of the tool calls in those replies.
-        state: small values that outlive a restart.
-        queue: tasks, and all that may become of them.
+        tools: results of the tool calls in those replies.
+        state: small values that survive a restart.
+        queue: tasks and their transitions.
         file_log: copies events into a rotating file.
-        is_checked: all of the database was checked at the start; of a large one the rest is still to do.
+        is_checked: True if the whole database was checked at the start; a large one is checked later.
     """
 
     db: Database
@@ -53,7 +54,7 @@ class StoreServices:
     is_checked: bool
 
     def prepare_reload(self, settings: Settings) -> Callable[[], None]:
-        """Go on under other settings (a `app.reload.ReloadHook`)."""
+        """Prepare the change to new settings (an `app.reload.ReloadHook`)."""
 
         def apply() -> None:
             self.mask.learn(settings.secrets)
@@ -64,7 +65,9 @@ class StoreServices:
 
 
 def open_store(settings: Settings, stack: ExitStack, clock: Clock = utc_now) -> StoreServices:
-    """Open the database of a home, restored where it is damaged; `stack` closes it. Only under the instance lock.
+    """Open the database of a home, restored from a backup if it is damaged; `stack` closes it.
+
+    The caller must hold the instance lock.
 
     Raises:
         StoreError: it is newer than this version, cannot be opened, or can neither be used nor restored.
@@ -135,13 +138,13 @@ def _retries(settings: Settings) -> RetryPolicy:
 
 
 NOTICE_DAYS = 7.0
-"""For how long the status mentions a restore; the log keeps it."""
+"""Days for which the status mentions a restore; the log keeps it."""
 
 log = logging.getLogger("nightshift")
 
 
 def watch_database(store: StoreServices, damaged: Callable[[], object]) -> None:
-    """Report trouble, on standard error while the database cannot take it, and call `damaged` when it will not pass.
+    """Report write failures, on standard error while the database cannot be written; call `damaged` if it is damaged.
 
     `damaged` is called on the writer's thread.
     """
@@ -165,13 +168,13 @@ def watch_database(store: StoreServices, damaged: Callable[[], object]) -> None:
 
 
 async def check_all(store: StoreServices) -> None:
-    """Check all of the database beside those who use it; damage ends the daemon, as damage that a write meets does."""
+    """Check the whole database while it is in use; damage ends the daemon, as damage found by a write does."""
     if faults := await asyncio.to_thread(find_faults, store.db.path):
         store.db.note_damage(StoreDamaged(f"{store.db.path}: the database is damaged ({faults[0]})"))
 
 
 def notices(store: StoreServices, now: datetime) -> tuple[str, ...]:
-    """Sentences for the status."""
+    """Return sentences about the database for the status."""
     return tuple(_notices(store, now))
 
 

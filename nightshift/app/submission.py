@@ -1,4 +1,4 @@
-"""Refuses a task that could only fail on this machine: its repository, rules or command are not to be had here."""
+"""Refuses a task that could only fail here: its repository, rules or command do not exist on this machine."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ _PROGRAMS = ("/usr/bin", "/bin")
 _OURS = frozenset({
     "python", "python3", "node", "nodejs", "npm", "go", "coverage", "inv", "invoke", "nose2", "nox", "poe", "tox",
 })  # fmt: skip
-"""Programs that stand for what the sandbox or an environment brings along, or whose lack is told elsewhere."""
+"""Programs that the sandbox or an environment provides under another name, or whose absence is reported elsewhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineCheck:
-    """Looks at a new task; may be called from any thread.
+    """Checks a new task; may be called from any thread.
 
     Attributes:
-        refuse_place: raises GitError whose message begins with the field for a repository or base (second) that
-            cannot be used.
+        refuse_place: raises GitError for an unusable repository (first argument) or base (second); its message begins
+            with the field.
         policy: the owner's settings for the checker.
         hooks: the commands that never run.
-        programs: the programs that the sandbox has; None where they are not known.
-        servers: the names of the MCP servers that are configured.
-        labels: what this machine has, where no other could take the task; None where a hub finds one.
+        programs: returns the programs of the sandbox; None if they are not known.
+        servers: the names of the configured MCP servers.
+        labels: the labels of this machine; None if it belongs to a hub, which may find another machine.
     """
 
     refuse_place: Callable[[str, str | None], None]
@@ -54,7 +54,7 @@ class MachineCheck:
         """Do nothing for a task that may begin.
 
         Raises:
-            InvalidTask: names what is wrong, and the nearest name that is right.
+            InvalidTask: names each fault, and the most similar valid name.
         """
         faults = self._rules(spec) | self._command(spec) | self._repository(spec) | self._needs(spec)
         faults |= faults_of(spec.mcp, self.servers)
@@ -86,7 +86,10 @@ class MachineCheck:
         return {"test_command": missing} if missing else {}
 
     def _missing(self, command: tuple[str, ...]) -> str | None:
-        """Tell why the program of a command will never be found; one with a folder may be a file of the task."""
+        """Return why the program of a command cannot be found, else None.
+
+        A program with a folder may be a file of the task.
+        """
         program = command[0]
         if self.programs is None or "/" in program or program in _OURS or commands.parse(command):
             return None
@@ -102,7 +105,7 @@ class MachineCheck:
     def _repository(self, spec: TaskSpec) -> dict[str, str]:
         if spec.repo is None:
             return {}
-        # A branch of ours may come from a task that this one waits for.
+        # A task that this one depends on may still make the branch.
         base = None if spec.depends_on and (spec.base or "").startswith("agent/") else spec.base
         try:
             self.refuse_place(spec.repo, base)
@@ -110,14 +113,14 @@ class MachineCheck:
             field, separator, why = str(error).partition(": ")
             if separator and field in {"repo", "base"}:
                 return {field: why}
-        return {}  # what git could not tell now, such as a disk that sleeps, is told when the task begins
+        return {}  # other git errors, such as a sleeping disk, are reported when the task begins
 
 
 def machine_check(settings: Settings) -> MachineCheck:
-    """The check.
+    """Return the check with the settings' policy.
 
     Raises:
-        ConfigError: a rule does not exist, or a pattern cannot be read.
+        ConfigError: a rule does not exist, or a pattern cannot be parsed.
     """
     policy = Policy.read(settings.checker_rules, settings.checker_allow, settings.blocked_commands)
     environ = settings.process_environment
@@ -132,7 +135,7 @@ def machine_check(settings: Settings) -> MachineCheck:
 
 
 def choose_language_here(spec: TaskSpec, settings: Settings) -> Language:
-    """Choose the language of a task that says none by the files of its repository, or of its project."""
+    """Choose the language of a task that names none, by the files of its repository or project."""
 
     def list_files() -> Collection[str]:
         folder = spec.repo or (str(settings.workspace) if spec.project else None)
@@ -140,7 +143,7 @@ def choose_language_here(spec: TaskSpec, settings: Settings) -> Language:
             return ()
         try:
             paths = list_paths(folder, spec.base, settings.process_environment)
-        except GitError:  # the check of the machine tells it
+        except GitError:  # the check of the machine reports it
             return ()
         prefix = f"{spec.project}/" if spec.project else ""
         return [path.removeprefix(prefix) for path in paths if path.startswith(prefix)]
@@ -149,7 +152,10 @@ def choose_language_here(spec: TaskSpec, settings: Settings) -> Language:
 
 
 def _programs(settings: Settings) -> Callable[[], Collection[str]] | None:
-    """The programs of this machine, which all sandboxes show but those with an image of the owner's."""
+    """Return a function that lists this machine's programs, which all sandboxes share.
+
+    None with the owner's own image.
+    """
     if settings.docker_image:
         return None
     folders = [folder for folder in map(Path, _PROGRAMS) if folder.is_dir()]

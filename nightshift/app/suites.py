@@ -1,4 +1,4 @@
-"""Tools to judge changes: the sandbox that the settings ask for, a suite runner over it, the static checker."""
+"""Tools to judge changes: the sandbox of the settings, a suite runner over it, and the static checker."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ TIMES, BASELINES = "suite_times.json", "suite_baselines.json"
 async def find_sandbox(
     settings: Settings, runtime: Runtime, scratch: Path, extras: ExtrasInstaller | None = None
 ) -> Choice:
-    """Try the sandboxes that the settings allow; what one needs is installed where `extras` are given.
+    """Try the sandboxes that the settings allow; missing packages are installed if `extras` is given.
 
     Args:
-        settings: which sandboxes to try.
-        runtime: what is shown inside.
-        scratch: for jobs that have no file system of their own.
-        extras: installs the Docker client when Docker's turn comes.
+        settings: name the sandboxes to try.
+        runtime: the files that are shown inside.
+        scratch: a folder for jobs that have no file system of their own.
+        extras: installs the Docker client when Docker is tried.
     """
 
     def ensure_docker() -> None:
@@ -69,7 +69,7 @@ def make_suite(  # noqa: PLR0913 (two parts and what two callers have each of th
     mask: Mask | None = None,
     imports: ImportCache | None = None,
 ) -> SuiteRunner:
-    """A runner with the settings' limits."""
+    """Make a suite runner with the settings' limits."""
     return SuiteRunner(
         sandbox,
         runtime,
@@ -95,7 +95,7 @@ def make_suite(  # noqa: PLR0913 (two parts and what two callers have each of th
 
 
 def drop_event(_event: Event) -> None:
-    """Drops events that know no task: whoever asked for the verdict reports it, with the task or in a report."""
+    """Drop an event that belongs to no task: the caller that asked for the verdict reports it itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,10 +108,10 @@ class Checker:
 
 
 def make_checker(settings: Settings) -> Checker:
-    """Read the owner's rules.
+    """Make the checker from the owner's rules.
 
     Raises:
-        ConfigError: a rule does not exist, or a pattern cannot be read.
+        ConfigError: a rule does not exist, or a pattern cannot be parsed.
     """
     policy = Policy.read(settings.checker_rules, settings.checker_allow, settings.blocked_commands)
     return Checker(

@@ -1,7 +1,7 @@
-"""Keeps what was read of files for the maps of their repositories, over restarts, in a file that may be lost.
+"""Keeps the parsed files of repository maps over restarts, in a file that may be lost.
 
-Tags are keyed by the content they were read from, so they never get stale; a file that is missing, cut short or of
-another version costs the time to read the repositories again, and nothing else.
+Tags are keyed by the content that they were read from, so they never become stale. If the file is missing, truncated or
+of another version, the repositories are read again; nothing else is lost.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from nightshift.storage.files.whole import write_whole
 
 NAME = "tags.json.z"
 VERSION = 2
-"""Another one when `agent.symbols` reads files in another way."""
+"""Version of the format; increase it when `agent.symbols` reads files differently."""
 MOST_FILES = 20_000
 MOST_BYTES = 128 << 20
-"""Of the file's text; a longer one is not read."""
+"""Maximum length of the decompressed file; a longer one is cut and therefore not used."""
 
 log = logging.getLogger(__name__)
 
@@ -36,14 +36,14 @@ _Row = tuple[
 
 
 class _Kept(BaseModel):
-    """The file: content id to what is defined, what is referred to, and the words."""
+    """The file: for each content id the definitions, the references and the words."""
 
     version: int
     tags: dict[str, _Row]
 
 
 def load_cache(path: Path) -> SymbolCache:
-    """A cache with what the file holds; an empty one where it cannot be read."""
+    """Return a cache with the content of the file; an empty one if the file cannot be read."""
     try:
         raw = zlib.decompressobj().decompress(path.read_bytes(), MOST_BYTES)
         content = _Kept.model_validate_json(raw)
@@ -61,7 +61,7 @@ def load_cache(path: Path) -> SymbolCache:
 
 
 def save_cache(symbol_cache: SymbolCache, path: Path) -> None:
-    """Write the cache down, those that were read last; nothing where nothing new was read. Never raises."""
+    """Write the last read entries of the cache to the file, unless nothing is new. Never raises."""
     if not symbol_cache.is_new:
         return
     rows = {key: (tags.defines, tags.refers, tags.words) for key, tags in symbol_cache.last(MOST_FILES)}

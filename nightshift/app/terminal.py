@@ -1,10 +1,10 @@
-"""The terminal of a daemon: its standard streams, which it may outlive, and the message that it prints at its start.
+"""The terminal of a daemon: its standard streams, which may close before it ends, and the message at its start.
 
 A reader that has gone (a closed terminal, `main.py | head`) must not end the daemon: Python ignores SIGPIPE, so a write
-raises, and the stream is then put to sleep. One that takes nothing for now (a full pipe, a stopped terminal) must not
-hold it up: what is written goes through a pipe of our own, which a thread empties, and what finds no room is dropped.
-Descriptors that were closed at the start are filled, lest a database be opened under the number of the standard output
-and be written to by whoever prints.
+raises, and the stream is then replaced by the null device. A reader that is stuck (a full pipe, a stopped terminal)
+must not block the daemon: output goes through a pipe of our own, which a thread empties, and output without room is
+dropped. Descriptors that were closed at the start are opened on the null device. Otherwise a database could be opened
+under the number of the standard output, and printed text would be written into it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from nightshift.core.tasks.states import Status
 from nightshift.models.model_table import PULL
 
 _STREAMS = (0, 1, 2)
-# At the end so many seconds are given to what was written last.
+# Seconds at the end for the output that was written last.
 FLUSH_S = 1.0
 
 
 def fill_streams() -> None:
-    """Open what of the standard streams is closed on the null device."""
+    """Open the closed standard streams on the null device."""
     for descriptor in _STREAMS:
         try:
             os.fstat(descriptor)
@@ -38,7 +38,7 @@ def fill_streams() -> None:
 
 @contextlib.contextmanager
 def free_streams() -> Iterator[None]:
-    """Let nothing wait for whoever reads the standard output and error; at the end they are as they were."""
+    """Make writes to standard output and error never wait for their reader; restore both at the end."""
     pumps = [_Pump(descriptor) for descriptor in _STREAMS[1:]]
     try:
         yield
@@ -48,7 +48,7 @@ def free_streams() -> Iterator[None]:
 
 
 class _Pump:
-    """Copies what is written to a descriptor to where that led before."""
+    """Copies everything written to a descriptor to its original target."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor, self._target = descriptor, os.dup(descriptor)
@@ -60,7 +60,7 @@ class _Pump:
         self._thread.start()
 
     def close(self) -> None:
-        """Lead the descriptor to where it led, and wait a moment for what is under way."""
+        """Restore the descriptor, and wait a moment for pending output."""
         stream = sys.stdout if self._descriptor == 1 else sys.stderr
         if stream:  # None: it was closed when Python started
             with contextlib.suppress(OSError, ValueError):
@@ -70,25 +70,25 @@ class _Pump:
 
     def _copy(self, source: int) -> None:
         while data := os.read(source, 1 << 16):
-            with contextlib.suppress(OSError):  # nobody reads any more
+            with contextlib.suppress(OSError):  # the reader has gone
                 while data:
                     data = data[os.write(self._target, data) :]
 
 
 def show(text: str) -> None:
-    """Print, as long as somebody listens."""
+    """Print a text; if the reader has gone, use the null device from then on."""
     try:
         print(text, flush=True)
-    except BlockingIOError:  # nobody reads for now
+    except BlockingIOError:  # the reader is stuck
         return
-    except (OSError, ValueError):  # nobody reads any more, or the stream is closed
+    except (OSError, ValueError):  # the reader has gone, or the stream is closed
         _to_nowhere(1)
 
 
 def _to_nowhere(descriptor: int) -> None:
     with contextlib.suppress(OSError):
         nowhere = os.open(os.devnull, os.O_RDWR)
-        if nowhere != descriptor:  # the lowest free number is taken, which may be the one that was closed
+        if nowhere != descriptor:  # `open` returns the lowest free number, which may be the closed one
             os.dup2(nowhere, descriptor)
             os.close(nowhere)
 
@@ -108,7 +108,7 @@ HOW_TO_GET_ONE = (
 
 
 def startup_message(status: DaemonStatus, url: str, before: str = "", entrance: str = "") -> str:
-    """The message, as plain text; `before` says how the last run ended, `entrance` what visitors are asked for."""
+    """Return the message as plain text; `before` says how the last run ended, `entrance` which token is required."""
     return "\n".join(_lines(status, url, before, entrance))
 
 
@@ -155,7 +155,7 @@ def _hold(hold: PauseReason) -> str:
 
 
 def _sandbox(status: DaemonStatus) -> Iterator[str]:
-    """Yield one line for a sandbox that holds, and all findings where it does not."""
+    """Yield one line for a working sandbox, and all findings if there is none."""
     first, *failed = sandbox_in_brief(status.sandbox_detail)
     yield f"  sandbox    {first if status.sandbox else f'none: {first}'}"
     yield from (f"             {line}" for line in failed)

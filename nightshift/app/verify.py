@@ -1,4 +1,4 @@
-"""Looks at a commit again in a process of its own, beside a daemon or without one."""
+"""Verifies a commit again in a process of its own, with or without a running daemon."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from nightshift.verdict.environments.layers import LayerStore
 
 
 async def verify_commit(name: str, repo: Path | None, settings: Settings) -> Report:
-    """Look at a commit of a repository again, or of the daemon's own.
+    """Verify a commit again.
 
     Args:
         name: see `locate`.
-        repo: a checkout; None is the one that the ledger knows the commit of, else the daemon's workspace.
+        repo: a checkout; None means the one in the ledger's entry for the commit, or else the daemon's workspace.
         settings: of the home whose sandbox and seal are used.
 
     Raises:
         UnknownCommit: there is no such commit.
-        AmbiguousName: several fit; the message names them.
+        AmbiguousName: several commits match; the message names them.
         NoEvidence: it has no note.
         GitError: the repository cannot be used.
     """
@@ -46,17 +46,17 @@ async def verify_commit(name: str, repo: Path | None, settings: Settings) -> Rep
 
 
 def locate(git: GitManager, name: str, repo: Path | None, settings: Settings) -> tuple[str, str]:
-    """The repository and the full id of the commit that a name stands for.
+    """Return the repository and the full id of the commit that a name stands for.
 
     Args:
         git: reads repositories.
-        name: what `server.naming` finds in the ledger, or any branch, tag or commit of the repository.
-        repo: a checkout; None is the one that the ledger knows the commit of, else the daemon's workspace.
+        name: a name that `server.naming` finds in the ledger, or any branch, tag or commit of the repository.
+        repo: a checkout; None means the one in the ledger's entry for the commit, or else the daemon's workspace.
         settings: of the home with the ledger.
 
     Raises:
         UnknownCommit: there is no such commit, or no workspace yet.
-        AmbiguousName: several fit; the message names them.
+        AmbiguousName: several commits match; the message names them.
         GitError: the repository cannot be used.
     """
     given = repo and repo.expanduser().resolve()
@@ -75,7 +75,10 @@ def locate(git: GitManager, name: str, repo: Path | None, settings: Settings) ->
 
 
 def _of_git(git: GitManager, where: str, name: str, named: Named | None) -> dict[str, str]:
-    """The commits that fit a name, in words and by full id; of a branch that is there still what it holds now."""
+    """Return the full ids of the commits that match a name, by description.
+
+    An existing branch counts with its current head.
+    """
     if named is None:
         return git.fitting(where, name)
     commit = named.commit or ""
@@ -87,7 +90,7 @@ def _of_git(git: GitManager, where: str, name: str, named: Named | None) -> dict
 
 
 def _of_ledger(name: str, repo: str | None, settings: Settings) -> Named | None:
-    """Look a name up in Nightshift's records; None where these have nothing of that name."""
+    """Look a name up in Nightshift's records; None if they have no such name."""
     if not settings.db_path.exists():
         return None
     try:
@@ -95,11 +98,11 @@ def _of_ledger(name: str, repo: str | None, settings: Settings) -> Named | None:
             events, mask = EventLog(database), Masker(settings.secrets)
             return Naming(database, QueueManager(database, events), events, mask).find(name, repo)
     except (UnknownName, StoreError):
-        return None  # what git has can be looked at without the database
+        return None  # git's data are enough without the database
 
 
 def suites(settings: Settings, folder: Path) -> Callable[[], Awaitable[OpenedSuite]]:
-    """Finds a sandbox when there is something to run; nothing is kept warm for one commit."""
+    """Return a function that finds a sandbox when it is called; nothing is kept warm for a single commit."""
 
     async def open_suite() -> OpenedSuite:
         try:

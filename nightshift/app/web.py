@@ -1,4 +1,4 @@
-"""Opens the dashboard and the API, with a watch over the repositories that they show."""
+"""Opens the dashboard and the API, and watches the repositories that they show."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ from nightshift.storage.files.whole import write_whole
 FRESH_S = 5.0
 PATIENCE_S = 1.0
 MOST = 7
-"""So many repositories of the owner's; git's processes for more of them are not kept open (git.registry)."""
+"""Maximum number of the owner's repositories; git's processes for more are not kept open (`git.registry`)."""
 
 
 class RepositoryWatch:
-    """How the repositories stand, for `/api/git`; may be called from any thread.
+    """The states of the repositories, for `/api/git`; may be called from any thread.
 
-    They are looked at every few seconds at most. Git may take its time (a large checkout, a sleeping disk), so that
-    happens in a thread of its own. A caller gets the newest known answer; only where that is old does he wait a moment
-    for the one that is being made.
+    They are read at most every few seconds, in a thread of its own, because git may be slow (a large checkout, a
+    sleeping disk). A caller gets the latest known answer; if that answer is old, the caller waits a moment for the next
+    one.
 
     Args:
-        settings: those that hold now.
-        db: knows which repositories tasks used.
-        git: looks at them.
-        clock: dates the looks.
+        settings: returns the current settings.
+        db: contains the repositories that tasks used.
+        git: reads the repositories.
+        clock: dates the answers.
     """
 
     def __init__(self, settings: Callable[[], Settings], db: Database, git: GitManager, clock: Clock) -> None:
@@ -59,10 +59,10 @@ class RepositoryWatch:
         self._look: Future[RepositoryStates] | None = None
 
     def __call__(self) -> RepositoryStates:
-        """Return the states of the repositories; some seconds old, or older while git takes its time.
+        """Return the states of the repositories; they are some seconds old, or older while git is slow.
 
         Raises:
-            Exception: the look failed; whatever it met.
+            Exception: the error of a failed read, of any type.
         """
         with self._lock:
             if time.monotonic() - self._known_at < FRESH_S:
@@ -74,7 +74,7 @@ class RepositoryWatch:
         return look.result() if done else self._newest
 
     def stop(self) -> None:
-        """Look no more; what is under way ends with the command that runs."""
+        """Stop reading; a read under way ends with its current command."""
         self._stopping.set()
         self._thread.shutdown(wait=False, cancel_futures=True)
 
@@ -111,7 +111,10 @@ class RepositoryWatch:
 
 
 def _not_begun(own: str) -> RepositoryState:
-    """Looking at it would make it; the first task does."""
+    """Return the state of a workspace that does not exist yet.
+
+    Reading it would create it, and the first task does that.
+    """
     return RepositoryState(repo=own, is_own=True, ours=OurCommits(repo=own))
 
 
@@ -136,9 +139,9 @@ def open_web(
     services: Services,
     stack: ExitStack,
 ) -> Host:
-    """Start the server and note its port for others on this machine; `stack` stops it.
+    """Start the server and write its port to a file for other processes on this machine; `stack` stops it.
 
-    `settings` gives those that hold when it is called.
+    `settings` returns the current settings.
 
     Raises:
         ConfigError: the address cannot be used.
@@ -191,7 +194,7 @@ def _start(host: Host, port_file: Path, stack: ExitStack) -> Host:
 
 
 def entrance(settings: Settings) -> str:
-    """Tell the owner in a sentence which token visitors are asked for; empty where none is."""
+    """Return a sentence on which token visitors need; empty if they need none."""
     if settings.api_token:
         return "Dashboard and API ask for the token that is set as API_TOKEN."
     if settings.sandbox == "process":
@@ -200,9 +203,9 @@ def entrance(settings: Settings) -> str:
 
 
 def _host(settings: Settings, context: AppContext) -> Host:
-    """With the weakest sandbox the code of a task could reach this API, so it takes a token then.
+    """Make the host; with the weakest sandbox it requires a token, because the code of a task could reach this API.
 
-    It is kept in a file that only the owner can read.
+    The token is stored in a file that only the owner can read.
     """
     exposed = settings.sandbox == "process"
     token = settings.api_token.get_secret_value() if settings.api_token else None

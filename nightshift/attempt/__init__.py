@@ -1,1 +1,1 @@
-"""One attempt at a task, end to end: what the workers of `pool` carry out."""
+"""One attempt at a task, end to end: the work that the workers of `pool` carry out."""

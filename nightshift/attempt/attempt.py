@@ -1,8 +1,8 @@
-"""One attempt: open the repository, walk the agent's phases, and hand what passed to integration.
+"""One attempt: open the repository, walk the agent's phases, and hand a passing change to integration.
 
-Recovery rests on two facts. Each finished step is stored with its state before the next begins, so an attempt that
-died continues at the step it was in. And git comes first, the database second: an attempt that died between its commit
-and its row finds the commit by its trailer and finishes the move instead of doing the work again.
+Recovery rests on two facts. Each finished step is stored with its state before the next one begins, so an attempt that
+died continues at its last step. And git comes first, the database second: if an attempt died between its commit and its
+row, it finds the commit by its trailer and finishes the move instead of doing the work again.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ from nightshift.verdict.languages.repository_commands.find import find
 
 _MOST_DEPENDENCIES, _MOST_BUILT_ON = 20, 40
 _CLOCKS_APART = timedelta(days=1)
-"""So far clocks of nodes may differ; older commits of a number of the hub belong to another hub."""
+"""Tolerated difference between the clocks of nodes. Older commits with a hub's task number belong to another hub."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptResult:
-    """How an attempt ended, for the queue."""
+    """The end of an attempt, for the queue."""
 
     ending: Ending
     reason: str
@@ -83,22 +83,22 @@ class AttemptResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """The base of a task's attempts; all those of a fork begin at the same commit."""
+    """The starting point of a task's attempts; all attempts of a fork begin at the same commit."""
 
     model: str = ""
-    """The model that is asked first; empty: as the settings say."""
+    """The model that is asked first; if empty, the settings decide."""
     state: AttemptState | None = None
-    """The state that a step of the forked task left behind; None: a fresh one."""
+    """The state after a step of the forked task; None begins with a fresh state."""
     held: bool = False
-    """A change that passes stays on the task's branch until its owner integrates it."""
+    """True if a passing change stays on the task's branch until the owner integrates it."""
 
 
 class Attempt:
-    """One run of one task by one worker. What it does now can be read from it at any time, by any thread.
+    """One run of one task by one worker. Any thread may read its current activity at any time.
 
     Args:
         task: the claimed task.
-        services: what an attempt is given.
+        services: the services of an attempt.
         worker: the name of the worker, for its events.
     """
 
@@ -121,13 +121,13 @@ class Attempt:
 
     @property
     def phase(self) -> Phase | None:
-        """The phase that runs, as pages show it; None before the first one."""
+        """The running phase, as pages show it; None before the first one."""
         phase = self._state.phase if self._state else None
         return Phase.PLANNING if phase is Phase.CLARIFYING else phase
 
     @property
     def iteration(self) -> int:
-        """How many tries were begun."""
+        """The number of tries that were begun."""
         return self._state.iteration if self._state else 0
 
     def _emit(self, event: Event) -> None:
@@ -142,7 +142,7 @@ class Attempt:
 
         Raises:
             Interruption: the attempt ends for a reason outside the work itself.
-            NightshiftError: a part failed; another attempt may go better.
+            NightshiftError: a part failed; another attempt may succeed.
         """
         await asyncio.to_thread(self._apply_repository_settings)
         time = self._time = PausableTimeLimit(self.limits.wall_s)
@@ -159,16 +159,16 @@ class Attempt:
         return result
 
     def late_s(self, now: float) -> float:
-        """For how long it should have ended, in seconds; `now` is monotonic."""
+        """Return how many seconds ago the attempt should have ended; `now` is monotonic."""
         return self._time.late_s(now) if self._time else 0.0
 
     @property
     def standing(self) -> Landed | None:
-        """The commit of this attempt as the records have it; None while there is none."""
+        """The recorded commit of this attempt; None if there is none."""
         return self._integration.standing if self._integration else self._recorded
 
     def _read_standing(self) -> Landed | None:
-        """The commit of this attempt as an earlier daemon recorded it; reads the database."""
+        """Return the commit of this attempt that an earlier daemon recorded; reads the database."""
         rows = self._ledger.page(1, task_id=self.task.id, drafts=False)
         row = rows[0] if rows and rows[0].attempt == self.task.attempt and not rows[0].reverted_by else None
         if row is None:
@@ -176,7 +176,7 @@ class Attempt:
         return Landed(reason=row.subject, commit=row.commit, branch=row.branch, integrated=row.integrated)
 
     def ended(self, ending: Ending, reason: str, commit: str | None = None, branch: str | None = None) -> AttemptResult:
-        """The result of an attempt that ends now. Nothing that follows the landing changes how the task ends."""
+        """Return the result of an attempt that ends now; a landed commit decides the ending, whatever came later."""
         state, standing = self._state, self.standing
         if standing and standing.integrated and ending is not Ending.COMMITTED:
             ending, reason = Ending.COMMITTED, f"{standing.reason}; it had landed already: {reason}"
@@ -192,10 +192,10 @@ class Attempt:
         )
 
     async def with_draft(self, result: AttemptResult) -> AttemptResult:
-        """The result with the draft that the attempt leaves; without one its reason says why, where one was due.
+        """Return the result with the attempt's draft; if a draft is due but none is left, the reason says why.
 
         Raises:
-            StoreError: it could not be entered into the ledger.
+            StoreError: the draft could not be entered into the ledger.
         """
         if result.ending not in LEAVES_DRAFT or result.commit:
             return result
@@ -210,7 +210,7 @@ class Attempt:
         return replace(result, branch=draft.branch)
 
     async def _leave_draft(self) -> tuple[Commit | None, LedgerEntry | None]:
-        """Leave a draft, unless a result of the task waits on its branch; whichever there is, or neither."""
+        """Leave a draft, unless a result of the task waits on its branch. Return whichever exists, or None for both."""
         steps, task = self.services.steps, self.task
         state = self._state or await asyncio.to_thread(steps.last_work, task.id, task.attempt)
         if state is None:
@@ -222,20 +222,20 @@ class Attempt:
         return None, await leave_draft(task, self.services, self.events, workspace, state, held)
 
     def _sum_spent(self, state: AttemptState) -> Spent:
-        """Sum up the use of a task: of models as the ledger knows it, with lost replies, of suites as its state."""
+        """Sum up the usage of a task: models by the ledger, lost replies included, and suite time by its state."""
         return replace(self._budget.spent, suite_s=state.spent.suite_s)
 
     def _apply_repository_settings(self) -> None:
-        """Take what its owner set for the repository, which he may have corrected since the task was submitted."""
+        """Apply the owner's settings for the repository, which may have been corrected since the task was submitted."""
         self._repository_settings = self.services.read_repository_settings(self.task.spec)
         spec = self.services.widened(self._repository_settings.apply_to(self.task.spec))
         self.task, self.limits = replace(self.task, spec=spec), spec.limits.over(self.services.defaults.limits)
         self._budget = TaskBudget(self.task, self.limits, self.services)
 
     def _apply_found(self, workspace: Workspace) -> None:
-        """Take what the files of a repository of the owner's say about its tests, where nobody said anything.
+        """Apply what an owner's repository declares about its tests, unless the task or settings say otherwise.
 
-        Its command judges a task alone where our own runs of its tests would find none.
+        The declared command judges a task only if our own runs would find no tests.
         """
         if workspace.is_own:
             return
@@ -248,7 +248,10 @@ class Attempt:
             self.events.emit(Kind.REPOSITORY_READ, text[:500])
 
     async def _check_suite(self, workspace: Workspace, state: AttemptState) -> str:
-        """Run the suite of a repository of the owner's before its first task; say why the task may not go on.
+        """Run the suite of an owner's repository before its first task.
+
+        Returns:
+            Why the task may not continue; empty if it may.
 
         Raises:
             NeedsApproval: nothing can be judged there.
@@ -277,7 +280,7 @@ class Attempt:
         raise NeedsApproval(result.fault, (ask,))
 
     def _read_benchmarks(self) -> tuple[Benchmarked, ...]:
-        """Read a benchmark of the repository on models under the settings that each would work by."""
+        """Return the benchmark entries of models that were measured with the settings they would use on this task."""
         return tuple(
             benchmarked
             for benchmarked in self._repository_settings.benchmark
@@ -285,9 +288,9 @@ class Attempt:
         )
 
     def _work_settings(self, benchmarked: Benchmarked) -> WorkSettings:
-        """How a model that was measured works on this task."""
+        """Return the settings with which a measured model works on this task."""
         spec, defaults = self.task.spec, self.services.defaults
-        # Only a model with tools can use those of the owner's servers.
+        # Only a model that uses tools can use the tools of the owner's servers.
         explore = spec.explore or (defaults.agent.explore if spec.mcp else None)
         task_settings = WorkSettings(
             protocol=defaults.agent.edit_format, explore=explore, review=spec.review, audit=spec.audit
@@ -301,7 +304,7 @@ class Attempt:
         )
 
     async def _work_as_measured(self, model: BoundModel) -> None:
-        """Take the settings under which the model that begins did best in a benchmark of the repository."""
+        """Apply the settings with which the starting model did best in a benchmark of the repository."""
         if not any(benchmarked.taken for benchmarked in self._repository_settings.benchmark):
             return
         spec = self.task.spec
@@ -327,7 +330,7 @@ class Attempt:
         )
 
     def _check_command(self) -> None:
-        """Refuse a test command that never runs before anything is spent on the task."""
+        """Refuse a test command that is never allowed to run, before anything is spent on the task."""
         spec = self.task.spec
         blocked = self.services.hooks.first(spec.test_command, spec.allow)
         if blocked is None:
@@ -364,7 +367,7 @@ class Attempt:
         await self._work_as_measured(bound)
         await self._hold_out(workspace)
         state = self._going_on(stored) if stored else self._new_state(workspace)
-        if state.phase is not Phase.COMMIT:  # there the note tells of the environment that the verdict had
+        if state.phase is not Phase.COMMIT:  # at COMMIT, the note must name the verdict's environment
             state = await self._with_environment(workspace, state)
         if not (stored or workspace.is_own) and (why := await self._check_suite(workspace, state)):
             return self.ended(Ending.REFUSED, why)
@@ -372,7 +375,7 @@ class Attempt:
         return await self._until_landed(workspace, model, state)
 
     async def _until_landed(self, workspace: Workspace, model: Model, state: AttemptState) -> AttemptResult:
-        """Walk the phases and land what passes; again where the target moved on in a way that needs another try."""
+        """Walk the phases and land a passing change; repeat if the target moved in a way that needs another try."""
         resumed = state.phase is Phase.COMMIT
         while True:
             state = await self._walk(workspace, model, state)
@@ -395,19 +398,19 @@ class Attempt:
             state = await self._with_environment(workspace, state)
 
     async def _with_environment(self, workspace: Workspace, state: AttemptState) -> AttemptState:
-        """The state with the environment of its base; one that works on all of the workspace yet has none."""
+        """Return the state with the environment of its base; none while it still works on the whole workspace."""
         if workspace.is_own and state.project is None:
             return state
         return state.within(await self._environment_of(workspace.tree))
 
     async def _environment_of(self, tree: Tree) -> Environment:
-        """The environment of a tree; making it takes nothing of the attempt's time, as it is for later ones too."""
+        """Return the environment of a tree; making it does not count as the attempt's time, as later ones use it."""
         assert self._time, "an attempt runs under its limit"
         async with self._time.stopped():
             return await self._environments.of(tree)
 
     async def _walk(self, workspace: Workspace, model: Model, state: AttemptState) -> AttemptState:
-        """The state when the phases are through: the change passed, or was given up. Each step is durable by then.
+        """Walk the phases until the change passed or was given up, and return that state; every step is stored by then.
 
         Raises:
             NeedsApproval: the owner must decide something first.
@@ -427,10 +430,10 @@ class Attempt:
         return state
 
     async def _rejoin(self, workspace: Workspace, stored: AttemptState | None) -> tuple[Workspace, AttemptState | None]:
-        """Choose where and how a task goes on that was split; any other is given back as it is.
+        """Choose where and how a split task continues; the state of any other task is returned unchanged.
 
         Raises:
-            Split: it waits for its parts: some are open, or its daemon died before they were submitted.
+            Split: the task waits for its parts: some are open, or its daemon died before they were submitted.
         """
         if stored is None or stored.phase is not Phase.SPLIT:
             return workspace, stored
@@ -441,13 +444,13 @@ class Attempt:
         return workspace, subtasks.go_on(replace(stored, project=workspace.scope.project), workspace.base, own_subtasks)
 
     async def _hold_out(self, workspace: Workspace) -> None:
-        """Find what of the tests no prompt shows; it follows from their text, so every attempt finds the same."""
+        """Choose the tests that no prompt shows; it depends on their text alone, so every attempt repeats it."""
         share = self.services.defaults.held_out_share
         paths = await asyncio.to_thread(workspace.tree.entries)
         self._held = await asyncio.to_thread(hold, self.task.spec, paths, share)
 
     def _open(self, stored: AttemptState | None) -> Workspace:
-        """Open the workspace of the task: on the base and in the part of a stored state, else where it begins."""
+        """Open the task's workspace: on the base and in the part of a stored state, else at its starting point."""
         spec, git = self.task.spec, self.services.git
         task = self.task
         since = task.created_at - _CLOCKS_APART if task.hub_id else task.created_at
@@ -466,7 +469,7 @@ class Attempt:
         return git.at(workspace, stored.base) if stored else workspace
 
     def _aim(self, workspace: Workspace, target: str) -> Workspace:
-        """The same workspace with the branch that its owner wants moved, which must be there."""
+        """Return the same workspace with the owner's target branch, which must exist."""
         aimed = workspace.aim_at(target)
         try:
             self.services.git.tip(aimed)
@@ -475,7 +478,7 @@ class Attempt:
         return aimed
 
     def _scope(self, state: AttemptState | None) -> Scope:
-        """The part of the repository that a state is about; all of it without one."""
+        """Return the part of the repository that a state is about; all of it without a state."""
         return replace(state.scope if state else WHOLE, given=(*self.task.spec.files, *self.task.spec.tests))
 
     def _new_state(self, workspace: Workspace) -> AttemptState:
@@ -489,9 +492,9 @@ class Attempt:
         )
 
     def _going_on(self, stored: AttemptState) -> AttemptState:
-        """The state of an attempt that goes on; one that waited for its owner returns to the phase that asked him.
+        """Return the state of a resumed attempt; one that waited for the owner returns to the phase that asked.
 
-        One whose daemon died before he was asked is held at once, without that phase.
+        If the daemon died before the owner was asked, the attempt waits again at once, without running that phase.
         """
         queue = self.services.queue
         asked = {each.ask.subject for each in queue.approvals(open_only=False, task_id=self.task.id)}
@@ -527,7 +530,7 @@ class Attempt:
         return Machine(services)
 
     async def _read_messages(self) -> tuple[OwnerMessage, ...]:
-        return self.services.queue.list_messages(self.task.id)  # quicker read than handed to a thread
+        return self.services.queue.list_messages(self.task.id)  # reading is quicker than a thread
 
     def _context(self, workspace: Workspace) -> AttemptContext:
         spec, defaults = self.task.spec, self.services.defaults
@@ -554,16 +557,16 @@ class Attempt:
         )
 
     def _list_built_on(self) -> tuple[str, ...]:
-        """The files that the tasks changed on which this one depends; reads the database."""
+        """List the files that the tasks changed on which this one depends; reads the database."""
         ids = self.task.spec.depends_on[:_MOST_DEPENDENCIES]
         entries = (entry for id_ in ids for entry in self._ledger.page(1, task_id=id_, drafts=False))
         paths = dict.fromkeys(file.path for entry in entries for file in entry.files or ())
         return tuple(path for path in paths if not is_test_path(path))[:_MOST_BUILT_ON]
 
     def _read_decisions(self, workspace: Workspace) -> dict[str | None, dict[str, bool]]:
-        """Read grants (true) and denials so far in the task's repository, by subject, for each of its projects.
+        """Read the decisions in the task's repository, by project and subject: True for granted, False for denied.
 
-        What landed in a project of the workspace needs no second yes.
+        Packages that landed in a project of the workspace need no second consent.
         """
         landed = landed_packages.by_project(self.services.state) if workspace.is_own else {}
         decisions: dict[str | None, dict[str, bool]] = {
@@ -571,14 +574,14 @@ class Attempt:
         }
         for project, answers in self.services.queue.repository_decisions(self.task.id).items():
             decisions[project] = decisions.get(project, {}) | answers
-        named = set(map(package_subject, self.task.spec.packages))  # what he names with the task is his newest word
+        named = set(map(package_subject, self.task.spec.packages))  # the task's own packages are the newest word
         return {
             project: {each: yes for each, yes in by_subject.items() if each not in named}
             for project, by_subject in decisions.items()
         }
 
     async def _store(self, step: Step) -> None:
-        """Make a step durable; the next one begins only after this."""
+        """Store a step; the next one begins only after this."""
         now = self.services.clock()
         began, self._step_began, self._state = self._step_began, now, step.state
         self.last_line = step.note
@@ -594,7 +597,7 @@ class Attempt:
         await asyncio.gather(asyncio.wrap_future(saved), self._note_progress(step.state))
 
     async def _forgive_crashes(self) -> None:
-        """Count a stored reply as progress: a step of many calls may outlast the lives of a daemon that is killed."""
+        """Count a stored reply as progress: a step of many calls may outlast several killed daemons."""
         if self.task.crashes and self._state:
             await self._note_progress(self._state)
 
@@ -607,7 +610,7 @@ class Attempt:
 
 
 def _origin(services: AttemptServices, task: Task) -> Origin:
-    """Choose the beginning of a task's attempt. Reads the database."""
+    """Choose the starting point of a task's attempt. Reads the database."""
     fork_origin = task_store.fork_origin(services.db.reader(), task.id)
     fork, digest = fork_origin or (None, "")
     if task.draft_attempt:
@@ -621,7 +624,7 @@ def _origin(services: AttemptServices, task: Task) -> Origin:
 
 
 def _check_asks(context: AttemptContext, state: AttemptState) -> None:
-    """Refuse to wait for decisions that the owner has made: the task would come back at once, for ever."""
+    """Refuse to wait for decisions that the owner has already made: the task would come back at once, forever."""
     subjects = {ask.subject for ask in state.asks}
     if state.phase is Phase.AWAITING_APPROVAL and subjects and subjects <= context.granted | context.denied:
         raise NightshiftError(f"asked again for what its owner had decided: {', '.join(sorted(subjects))}")

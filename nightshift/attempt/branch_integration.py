@@ -1,9 +1,9 @@
-"""Integrates or discards the commit that waits on a task's own branch, because the owner asked for it.
+"""Integrates or discards the commit that waits on a task's own branch, at the owner's request.
 
-A commit waits where the settings keep it from its target, where it is one of several forks, or where it is a draft. It
-is integrated as any other: under the lock of the repository it is rebased onto the tip, the merged tree is judged by
+A commit waits if the settings keep it from its target, if it is one of several forks, or if it is a draft. It is
+integrated like any other: under the lock of the repository it is rebased onto the tip, the merged tree is judged by
 what its note names, and the target is moved by compare-and-swap. Git comes first, as in `attempt.revert`: the move is
-noted before it is made, so that `recover` can enter it after a crash, and git is right where the ledger differs.
+noted before it is made, so that `recover` can enter it after a crash. Where the ledger differs from git, git is right.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from nightshift.verdict.languages.repository_commands.find import find
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """The commit to which the target is to be moved. `note` is None where no run vouches for it."""
+    """The commit to which the target is to be moved. `note` is None if no run vouches for it."""
 
     commit: Commit
     judged: str
@@ -68,19 +68,19 @@ class Candidate:
 
     @property
     def label(self) -> str:
-        """The label of the commit; empty where no run vouches for it."""
+        """The label of the commit; empty if no run vouches for it."""
         return str(self.note.evidence.label) if self.note else ""
 
 
 class BranchIntegrator:
-    """Integrates and discards, one thing at a time; on the loop of the workers."""
+    """Integrates and discards waiting commits, one at a time, on the workers' event loop."""
 
     def __init__(self, services: CommitServices) -> None:
         self._services = services
         self._alone = asyncio.Lock()
 
     async def integrate(self, task_id: int, *, force: bool = False) -> Integrated:
-        """Integrate the commit that waits on the branch of a task; nothing is done where it is integrated already.
+        """Integrate the commit that waits on a task's branch; does nothing if it is already integrated.
 
         Args:
             task_id: the task.
@@ -88,7 +88,7 @@ class BranchIntegrator:
 
         Raises:
             UnknownTask: there is no such task.
-            BranchRefused: the commit stays where it is; says why.
+            BranchRefused: the commit stays on its branch; the message says why.
         """
         async with self._alone:
             await self._recover()
@@ -100,11 +100,11 @@ class BranchIntegrator:
                 raise error if isinstance(error, BranchRefused) else stays(waiting, str(error)) from error
 
     async def discard(self, task_id: int) -> Discarded:
-        """Remove the branch on which a commit of a task waits; nothing is done where there is none any more.
+        """Remove the branch on which a task's commit waits; does nothing if the branch is already gone.
 
         Raises:
             UnknownTask: there is no such task.
-            BranchRefused: the branch stays; says why.
+            BranchRefused: the branch stays; the message says why.
         """
         async with self._alone:
             await self._recover()
@@ -121,7 +121,7 @@ class BranchIntegrator:
             return _describe_discarded(entry, already=held is None)
 
     async def recover(self) -> None:
-        """Enter the integration that was under way when its process died, or forget it if its target was not moved."""
+        """Record the integration in progress when its process died, or forget it if its target did not move."""
         async with self._alone:
             await self._recover()
 
@@ -142,7 +142,7 @@ class BranchIntegrator:
             await asyncio.wrap_future(ledger.begin_integrating(None))
 
     def _find_moved(self, pending: PendingIntegration) -> Waiting | None:
-        """Find a waiting commit to which its target was moved; None: it was not."""
+        """Return the waiting commit if its target was moved to it; None if not."""
         git, entry = self._services.git, self._services.ledger.entry(pending.entry)
         if entry is None:
             return None
@@ -150,10 +150,10 @@ class BranchIntegrator:
         is_moved = git.holds(waiting.workspace, pending.commit, git.tip(waiting.workspace))
         return waiting if is_moved else None
 
-    # --- what waits
+    # --- the waiting commit
 
     def _entry(self, task_id: int) -> Entry:
-        """The newest commit of a task that nobody works on."""
+        """Return the newest commit of a task that nobody works on."""
         task = self._services.queue.get(task_id)
         entries = self._services.ledger.page(1, task_id=task_id)
         if not entries:
@@ -168,7 +168,7 @@ class BranchIntegrator:
         return entry
 
     def _waiting(self, entry: Entry, target: str = "") -> Waiting:
-        """Find the commit that waits, and its target: the given one, else today's, else that of its making."""
+        """Return the waiting commit with its target: the given one, else today's, else that when it was made."""
         git, task = self._services.git, self._services.queue.get(entry.task_id)
         repo = entry.repo if task.spec.repo else None
         try:
@@ -185,7 +185,7 @@ class BranchIntegrator:
             raise BranchRefused(f"{entry.commit[:10]} stays on {entry.branch}: {error}") from error
 
     async def _enter_found(self, waiting: Waiting) -> Integrated | None:
-        """Enter what stands in the target already, because its owner merged it or a crash came before the record."""
+        """Record a commit that is already in the target: the owner merged it, or a crash came before the record."""
         commit = await asyncio.to_thread(self._find_in_target, waiting)
         if commit is None:
             return None
@@ -196,7 +196,7 @@ class BranchIntegrator:
         return _describe_integrated(waiting, done, ended, already=True)
 
     async def _is_merged(self, entry: Entry) -> bool:
-        """Tell whether the owner merged what waits; a repository that cannot be read says no."""
+        """Check whether the owner merged the waiting commit; False if the repository cannot be read."""
         try:
             return await self._enter_found(await asyncio.to_thread(self._waiting, entry)) is not None
         except GitError:
@@ -211,7 +211,7 @@ class BranchIntegrator:
         return None if waiting.is_draft else git.find_landed(workspace)
 
     def _check_branch(self, waiting: Waiting) -> None:
-        """Refuse a branch that is gone or holds more, a target that may not be moved, and a second fork of a task."""
+        """Refuse a branch that is gone or has other commits, an immovable target, and a second fork of a task."""
         entry = waiting.entry
         held = self._services.git.branch_at(waiting.workspace, entry.branch)
         if held is None:
@@ -271,10 +271,10 @@ class BranchIntegrator:
         return commit
 
     async def _judge(self, waiting: Waiting, rebased: Commit, *, force: bool) -> Candidate:
-        """The commit under its final message, with the note that vouches for it.
+        """Return the commit with its final message, and the note that vouches for it.
 
-        A result on the parent that it was judged on is taken as it is. Everything else is judged anew, or with `force`
-        taken without a run, and then no note vouches for it.
+        A result on the parent on which it was judged is accepted unchanged. Any other commit is judged again or, with
+        `force`, accepted without a run; then no note vouches for it.
         """
         if rebased.id == waiting.entry.commit and not waiting.is_draft:
             try:
@@ -307,7 +307,7 @@ class BranchIntegrator:
         return await asyncio.to_thread(git.reword, workspace, commit, anew)
 
     def _read_note(self, waiting: Waiting) -> Note:
-        """The note of what waits, if this home wrote it for this very commit."""
+        """Return the note of the waiting commit, if this home wrote it for exactly this commit."""
         text = self._services.git.read_note(waiting.workspace, waiting.entry.commit)
         if text is None:
             raise no_evidence(waiting, "there is no note beside it")
@@ -322,7 +322,7 @@ class BranchIntegrator:
         return note
 
     def _plan(self, note: Note, waiting: Waiting, commit: Commit) -> Note:
-        """The note of a run on the merged tree, whose paths are those at which this tree differs from its parent's."""
+        """Return the note for a run on the merged tree; its changed paths are those that differ from the parent."""
         git, scope = self._services.git, note.scope
         base, tree = (git.tree(_repo(waiting.entry), each) for each in (commit.parent, commit.id))
         inside = {scope.inside(path) for path in differing(base, tree)}
@@ -331,7 +331,7 @@ class BranchIntegrator:
         return replace(note, commit=commit.id, tree=commit.tree, base=commit.parent, changed=changed)
 
     async def _run(self, note: Note, waiting: Waiting, commit: Commit) -> tuple[Verdict, str]:
-        """The verdict on the merged tree, and the digest of the environment of the run."""
+        """Return the verdict on the merged tree, and the digest of the run's environment."""
         git, spec, where = self._services.git, waiting.task.spec, _repo(waiting.entry)
         trees = [note.scope.of(await asyncio.to_thread(git.tree, where, each)) for each in (commit.id, commit.parent)]
         plan = await asyncio.to_thread(plan_rerun, note, *trees)
@@ -351,7 +351,7 @@ class BranchIntegrator:
             raise not_judged(waiting, str(error)) from None
 
     def _check_candidate(self, waiting: Waiting, candidate: Candidate) -> None:
-        """Refuse, last before the move, a commit that is not what was judged, or that changes nothing."""
+        """Refuse a commit that differs from what was judged, or changes nothing; the last check before the move."""
         git, commit, note = self._services.git, candidate.commit, candidate.note
         scope = note.scope if note else WHOLE
         base, tree = (scope.of(git.tree(_repo(waiting.entry), each)) for each in (commit.parent, commit.id))
@@ -370,7 +370,7 @@ class BranchIntegrator:
     async def _move(
         self, waiting: Waiting, candidate: Candidate, pending: PendingIntegration
     ) -> tuple[int, ...] | None:
-        """Move the target and enter it; gives the forks that ended for it, None where the target moved meanwhile."""
+        """Move the target and record it; return the forks that this ended, or None if the target moved meanwhile."""
         git, ledger, workspace = self._services.git, self._services.ledger, waiting.workspace
         if candidate.note and candidate.commit.id != waiting.entry.commit:
             text = note_text(candidate.note, self._services.seal_key)
@@ -387,7 +387,7 @@ class BranchIntegrator:
     async def _record(
         self, waiting: Waiting, done: PendingIntegration, verdict: Verdict | None = None
     ) -> tuple[int, ...]:
-        """Enter what stands in the target: ledger, task, packages of its project, and the forks beside it."""
+        """Record a commit in the target: in the ledger, its task, its project's packages, and its sibling forks."""
         services, entry, ended = self._services, waiting.entry, list[int]()
         reason = f"integrated into {waiting.target} by its owner: {done.judged}"
         data = CommitData(commit=done.commit, branch=entry.branch)
@@ -408,7 +408,7 @@ class BranchIntegrator:
         return tuple(ended)
 
     def _keep_packages(self, waiting: Waiting, done: PendingIntegration) -> None:
-        """Add the packages of the commit to those of its project, by its note."""
+        """Add the packages in the commit's note to those of its project."""
         text = self._services.git.read_note(waiting.workspace, done.commit) if waiting.workspace.is_own else None
         try:
             note = read_note(text) if text else None
@@ -418,7 +418,7 @@ class BranchIntegrator:
             landed_packages.remember(self._services.state, note.project, note.packages).result()
 
     async def _read_beside(self, entry: Entry) -> None:
-        """Mark the commits of the forks beside it as read: the one to read is what was integrated."""
+        """Mark the commits of sibling forks as read: only the integrated one needs to be read."""
         beside = await asyncio.to_thread(self._services.queue.list_held_beside, entry.task_id)
         pages = [await asyncio.to_thread(self._services.ledger.page, 50, task_id=n, unread=True) for n in beside]
         if unread := [each.id for page in pages for each in page]:
@@ -435,7 +435,7 @@ def _repo(entry: Entry) -> str:
 
 
 def _read_judged_texts(note: Note, tree: Tree, base: Tree) -> Change:
-    """All files that the run of a note had from the commit, as the commit has them."""
+    """Return all files that the note's run took from the commit, with their content in the commit."""
     job = plan_rerun(note, tree, base).job
     return {**job.change, **job.given, **job.own, **dict.fromkeys(job.gone)}
 

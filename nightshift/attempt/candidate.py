@@ -1,4 +1,4 @@
-"""A commit that is to land, what it was judged on, and the check before a reference moves to it."""
+"""A commit that is to land, the base on which it was judged, and the check before a reference moves to it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from nightshift.git.manager import GitManager
 class JudgedChange:
     """A verdict, and the change that it is about.
 
-    `parent` is the full id of the commit that the run had below the change, or of one on which the run sees the same
-    bytes. `change` holds every file that a commit of it changes, tests included, as paths of the task's scope;
-    `verdict` is None for a change that nothing judged.
+    `parent` is the full id of the commit below the change in the run, or of one on which the run would see the same
+    bytes. `change` holds every file that its commit changes, tests included, as paths of the task's scope. `verdict` is
+    None for a change that was not judged.
     """
 
     parent: str
@@ -29,10 +29,10 @@ class JudgedChange:
 
 
 def find_fault(git: GitManager, workspace: Workspace, candidate: Commit, judged: JudgedChange) -> str:
-    """Say why a candidate may not land; empty when git confirms all that its evidence claims.
+    """Return why a candidate may not land; empty if git confirms everything that its evidence claims.
 
-    The candidate's only parent is the one that it was judged on, its tree differs from its parent's, it changes no path
-    that was not judged, and each judged path holds the bytes that the run saw.
+    The candidate's only parent must be the one on which it was judged. Its tree must differ from its parent's. It must
+    change no path that was not judged, and each judged path must hold the bytes that the run saw.
 
     Raises:
         GitError: the candidate or its parent is not in the repository.
@@ -52,5 +52,5 @@ def find_fault(git: GitManager, workspace: Workspace, candidate: Commit, judged:
 
 
 def differing(old: Tree, new: Tree) -> frozenset[str]:
-    """The paths at which two trees hold other bytes."""
+    """Return the paths at which two trees hold different bytes."""
     return frozenset(listing_of(new.entries()).since(listing_of(old.entries())))

@@ -1,4 +1,4 @@
-"""The ledger's row of a commit: its names, its files, and what its attempt showed."""
+"""The ledger's row of a commit: its names, its files, and the results of its attempt."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from nightshift.storage.db.commit_signs import ChangedFile, Signs
 from nightshift.storage.db.state_store import Commit as LedgerEntry
 
 _MOST_FAILING = 20
-"""So many failing tests of a draft are named in the ledger."""
+"""Most failing tests of a draft that the ledger names."""
 _ASKS_FOR_TESTS = re.compile(r"\btests?\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Landing:
-    """A commit that landed, with what led to it. `verdict` is the last one on what was committed."""
+    """A commit that landed, with the task and state behind it. `verdict` is the last one on what was committed."""
 
     task: Task
     workspace: Workspace
@@ -40,7 +40,7 @@ class Landing:
 def commit_row(
     landing: Landing, subject: str, files: tuple[ChangedFile, ...] | None, at: datetime, mask: Callable[[str], str]
 ) -> LedgerEntry:
-    """The row of a commit; paths may hold secrets like any text of a model's."""
+    """Return the ledger's row of a commit. Paths are masked, because they may hold secrets like any text of a model."""
     task, state, commit, verdict = landing.task, landing.state, landing.commit, landing.verdict
     return LedgerEntry(
         task_id=task.id,
@@ -62,14 +62,15 @@ def commit_row(
 
 
 def asks_for_tests(task: Task) -> bool:
-    """Tell whether the words of a task ask for tests."""
+    """Check whether the description of a task mentions tests."""
     return bool(_ASKS_FOR_TESTS.search(task.spec.description))
 
 
 def change_to_commit(task: Task, state: AttemptState) -> Change:
-    """All that is committed: what was judged, and nothing that the suite left out.
+    """Return everything that is committed: what was judged, without files that the suite left out.
 
-    Tests that the agent wrote to see whether something is done already are not, unless the task asks for tests.
+    If nothing had to be changed, the agent's own tests, which only showed that, are left out unless the task asks for
+    tests.
     """
     left_out = state.verdict.evidence.dropped if state.verdict else {}
     change = {path: text for path, text in state.change.items() if path not in left_out}
@@ -81,11 +82,11 @@ def change_to_commit(task: Task, state: AttemptState) -> Change:
 def list_changed_files(
     git: GitManager, workspace: Workspace, commit: Commit, task: Task
 ) -> tuple[ChangedFile, ...] | None:
-    """The files that a commit changed, as the repository has them, with the lines added to and taken from each.
+    """Return the files that a commit changed, as paths of the repository, with the numbers of added and removed lines.
 
-    A new file that came with the task is compared with its text there: its lines are the owner's, not the agent's.
-    Lines are compared as a multiset, which takes linear time: a line that only moved counts as neither. None where git
-    cannot read the trees: the commit is made, and a figure of the report is not worth its task.
+    A new file that came with the task is compared with its given text: those lines are the owner's, not the agent's.
+    Lines are compared as a multiset, which takes linear time; a line that only moved counts as neither. None if git
+    cannot read the trees: the commit exists, and figures for the report are not worth failing its task.
     """
     full_workspace = replace(workspace, scope=WHOLE)
     try:

@@ -1,7 +1,8 @@
-"""A draft: the best change of an attempt that ended without a commit, on its task's branch, for the task's owner.
+"""A draft: the best change of an attempt that ended without a commit, left on its task's branch for the owner.
 
-Its trailer is `Draft-Of` in place of `Task`, so recovery, `verify` and `revert` do not take it for the result. It is
-never pushed and never integrated unasked. Its note and its row in the ledger tell which tests fail, and why it is none.
+Its trailer is `Draft-Of` instead of `Task`, so recovery, `verify` and `revert` do not take it for the result. It is
+never pushed, and never integrated without a request. Its note and its row in the ledger say which tests fail, and why
+it is not a result.
 """
 
 from __future__ import annotations
@@ -38,24 +39,24 @@ async def leave_draft(
     state: AttemptState,
     held: HeldOut | None = None,
 ) -> LedgerEntry | None:
-    """Commit the best change of an attempt on its task's branch, and enter it into the ledger, as one unit.
+    """Commit the best change of an attempt on its task's branch and record it in the ledger, without interruption.
 
-    The draft of an earlier attempt stays in its place if more of its tests pass.
+    The draft of an earlier attempt stays instead if more of its tests pass.
 
     Args:
         task: the task, as its attempt knows it.
-        services: what an attempt is given.
-        events: takes the attempt's events.
-        workspace: where the task works, on the state's base and in its scope.
+        services: the services of an attempt.
+        events: receives the attempt's events.
+        workspace: the task's workspace, on the state's base and in its scope.
         state: the last state of the attempt.
-        held: what no prompt showed of the task's tests.
+        held: the part of the task's tests that no prompt showed.
 
     Returns:
-        The draft's row in the ledger; None where the attempt changed nothing.
+        The draft's row in the ledger; None if the attempt changed nothing.
 
     Raises:
         GitError: git could not commit it.
-        StoreError: it could not be entered.
+        StoreError: it could not be recorded.
     """
     state = state.at_best()
     in_project = bool(state.project)
@@ -96,7 +97,7 @@ async def _record(
 
 
 def _judge_as_draft(state: AttemptState) -> Verdict:
-    """The verdict on the change, which is that of a draft whatever it would have been worth."""
+    """Return the verdict on the change, labelled as a draft whatever else it would have earned."""
     if state.verdict is None:
         tree = digest(state.change, state.own_tests)
         evidence = Evidence(tree=tree, sandbox="none", label=Label.DRAFT, notes=("nothing was run",))
@@ -109,7 +110,7 @@ def _judge_as_draft(state: AttemptState) -> Verdict:
 
 
 def _find_better(task: Task, services: AttemptServices, workspace: Workspace, passed: int) -> LedgerEntry | None:
-    """The draft of an earlier attempt, if it is still on its branch and more of its tests pass."""
+    """Return the draft of an earlier attempt, if it is still on its branch and more of its tests pass."""
     entry = services.state.draft(task.id)
     if entry is None or entry.attempt == task.attempt or not entry.signs or entry.signs.tests_passed <= passed:
         return None

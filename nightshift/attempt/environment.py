@@ -1,11 +1,12 @@
-"""The environment of an attempt: what its base declares, made with the owner's consent before anything is run.
+"""The environment of an attempt: the packages that its base declares, made with the owner's consent before any run.
 
-A lock or a list of packages in the owner's own commit is consent for the wheels that it names, unless the settings say
-that he is asked first. What a change declares is none: it is asked for like any package. A part that cannot be made
-now, because the package index is away, is done without; the others are kept, and the evidence names what the run had.
+A lock file or a list of packages in the owner's own commit is consent for the wheels that it names, unless the settings
+ask the owner first. A declaration in a change is not consent: its packages are asked for like any other. A part that
+cannot be made now, because the package index is unreachable, is left out; the other parts are used, and the evidence
+names what the run had.
 
-A setup script is code, and no commit is consent for it: its owner is asked once for each content, with its text. A no
-counts for all tasks of that content; they go on without it and say so.
+A setup script is code, and no commit is consent for it: the owner is asked once for each content, and sees its text. A
+denial applies to all tasks with that content; they continue without the script and say so.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from nightshift.core.text.masking import printable
 
 _SHOWN = 12
 _USED, _FAILED = "environment_used:", "environment_failed:"
-"""Under such keys stands what was said of a repository, or a project in it, so that its owner is told once."""
+"""Prefixes of state keys with what was last reported for a repository or project, so that the owner is told once."""
 
 
 class EnvironmentChoice:
@@ -34,8 +35,8 @@ class EnvironmentChoice:
 
     Args:
         task: its owner's answers count.
-        services: what an attempt is given.
-        events: takes the attempt's events.
+        services: the services of an attempt.
+        events: receives the attempt's events.
     """
 
     def __init__(self, task: Task, services: AttemptServices, events: Emitter) -> None:
@@ -43,11 +44,11 @@ class EnvironmentChoice:
         self._scripts_told = set[str]()
 
     async def of(self, tree: Tree) -> Environment:
-        """The environment of a tree, made by now, with the parts that can be had; none where there are none.
+        """Return the environment of a tree, made if necessary, with all available parts; empty if there are none.
 
         Raises:
             NeedsApproval: the owner wants to be asked first.
-            SandboxUnready: what makes it was ended from outside.
+            SandboxUnready: the process that makes it was ended from outside.
         """
         environments = self._services.environments
         if environments is None:
@@ -74,14 +75,14 @@ class EnvironmentChoice:
         return making.environment
 
     async def _say_used(self, environment: Environment, location: str) -> None:
-        """Say of a repository, or a project in it, once that what it declares is used without a question."""
+        """Report, once for each repository or project, that its declared packages are used without asking."""
         if await self._is_new(f"{_USED}{location}", True):
             used = f"what {name_first(environment.sources)} declares is used from now on"
             text = f"{used}; with ENVIRONMENTS=ask you are asked first"
             self._events.emit(Kind.ENVIRONMENT_USED, text[:500], **_data(environment))
 
     async def _say_failed(self, environment: Environment, failed: Sequence[str], location: str) -> None:
-        """Say what cannot be made: to the task each time, to its owner when it is new."""
+        """Report what cannot be made: to the task every time, to the owner only if it is new."""
         is_new = await self._is_new(f"{_FAILED}{location}", list(failed) or None)
         level = Level.ERROR if is_new else Level.WARNING
         for why in failed:
@@ -89,14 +90,14 @@ class EnvironmentChoice:
             self._events.emit(Kind.ENVIRONMENT_FAILED, text[:500], level=level, **_data(environment))
 
     async def _is_new(self, key: str, value: object) -> bool:
-        """Keep what was said; tells whether it was something else before."""
+        """Store what was reported; return True if something else was stored before."""
         if self._services.state.get(key) == value:
             return False
         await asyncio.wrap_future(self._services.state.set(key, value))
         return True
 
     def answers(self) -> dict[str, bool]:
-        """The owner's decisions for this task and its repository: subject to whether it was granted."""
+        """Return the owner's decisions for this task and its repository: subject to True if it was granted."""
         queue, mine = self._services.queue, self._task.id
         own = queue.approvals(open_only=False, task_id=mine)
         return {
@@ -117,7 +118,7 @@ class EnvironmentChoice:
         return (Ask(kind=AskKind.ENVIRONMENT, subject=_subject(environment), question=question),)
 
     def _ask_of_script(self, script: SetupScript | None) -> tuple[Ask, ...]:
-        """Ask the owner about a script that he has not agreed to; nothing where he said no."""
+        """Return the question about a script that the owner has not agreed to; empty if the owner said no."""
         if script is None:
             return ()
         subject = setup_subject(script.digest)
@@ -143,7 +144,7 @@ def _subject(environment: Environment) -> str:
 
 
 def _question(script: SetupScript) -> str:
-    """Write the facts of a script that its owner needs to decide, and all of its text."""
+    """Return the question about a script: the facts that the owner needs to decide, and its whole text."""
     named = f" It names {name_first(script.named)}, which may run as well." if script.named else ""
     remarks = "".join(f" {remark}." for remark in script.remarks)
     return (

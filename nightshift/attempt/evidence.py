@@ -1,12 +1,12 @@
-"""The evidence of a verdict as a git note: enough to run it again and to say what still holds.
+"""The evidence of a verdict as a git note: enough to run it again and to say which claims still hold.
 
-A note is JSON that anyone who can write to the repository can change. So nothing in it is believed: all that it says
-of a run is compared with a new run, all that it says of the commit with git, and a seal tells whether the text is as
-this home wrote it.
+A note is JSON that anyone with write access to the repository can change. So nothing in it is trusted: its claims about
+a run are compared with a new run, its claims about the commit with git, and a seal shows whether the text is as this
+home wrote it.
 
-The seal is a keyed digest that only the home which wrote the note can make. The key lies beside the daemon's database,
-where nothing that runs in the sandbox can read it. Whoever changes a note in the repository cannot make the seal anew;
-whoever reads a note of another home learns only that it is another's.
+The seal is a keyed digest that only the home that wrote the note can make. The key is stored beside the daemon's
+database, where nothing in the sandbox can read it. A note that was changed in the repository cannot be sealed again
+without the key. For a note of another home, the seal only shows that another home wrote it.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ FORMAT = 2
 
 
 class UnreadableNote(NightshiftError):
-    """The note is no evidence in any form that is known here."""
+    """The note is not readable as evidence in any known format."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotedLimits:
-    """The limits of the run as a note has them (`core.isolation.RunLimits`); None where it does not say.
+    """The limits of the run that a note states (`core.isolation.RunLimits`); None for a limit without a value.
 
-    Notes from before time was counted by the processor have `wall_s` in the place of `cpu_s`.
+    Notes from before CPU time was measured have `wall_s` instead of `cpu_s`.
     """
 
     cpu_s: float | None = None
@@ -58,7 +58,7 @@ class NotedLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """One note. `commit`, `tree` and `base` are full ids of git's."""
+    """One note. `commit`, `tree` and `base` are full git ids."""
 
     format: int
     task: int
@@ -66,53 +66,53 @@ class Note:
     tree: str
     base: str
     passed: int
-    """How many tests passed."""
+    """Number of passed tests."""
     evidence: Evidence
     tests: tuple[str, ...] = ()
     """Paths of the given tests in the tree."""
     own_tests: tuple[str, ...] = ()
     """Paths of the agent's tests in the tree."""
     changed_tests: tuple[str, ...] = ()
-    """Those of them that were there before."""
+    """Paths of the agent's tests that existed before the change."""
     removed_tests: tuple[str, ...] = ()
-    """Paths of test files of the base that went with what they tested."""
+    """Paths of test files of the base that were removed together with what they tested."""
     command: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
     """Rules that `command` may break."""
     language: Language = Language.PYTHON
     project: str | None = None
-    """The part of the repository that all paths are relative to, and that the run saw (`core.tasks.projects.Scope`)."""
+    """The part of the repository that the run saw; all paths are relative to it (`core.tasks.projects.Scope`)."""
     moved: tuple[str, ...] = ()
-    """Projects whose files the task moved into its own, as version 0.1.0 did; such a commit is not judged again."""
-    """Projects whose files the commit moves into its own, before the change."""
+    """Projects whose files the task moved into its own, as version 0.1.0 did. Such a commit is not judged again."""
+    """The files were moved before the change."""
     changed: tuple[str, ...] = ()
-    """Paths of the change that was judged, without tests."""
+    """Paths of the judged change, without tests."""
     start: Mapping[str, str] = field(default_factory=dict)
     """The files that the owner gave with the task: path to SHA-256 of the text."""
     limits: NotedLimits = field(default_factory=NotedLimits)
     packages: Mapping[str, str] = field(default_factory=dict)
     environment: str = ""
-    """The digest of what the base declares that the run needed (`core.code.environments`)."""
+    """The digest of the base's declarations that the run needed (`core.code.environments`)."""
     environment_from: tuple[str, ...] = ()
-    """The files that declare it, as the repository has them."""
+    """The files that declare the environment, as paths of the repository."""
     held: HeldOut = field(default_factory=HeldOut)
     """The cases that no prompt showed, and the oracle."""
     model: str = ""
-    """As in the commit's trailers."""
+    """Same as in the commit's trailers."""
     iterations: int = 0
-    """As in the commit's trailers."""
+    """Same as in the commit's trailers."""
     remarks: tuple[Remark, ...] = ()
-    """Grave findings of readers that the change was committed with."""
+    """Grave findings of reviewers with which the change was committed."""
     failing: tuple[str, ...] = ()
     """Ids of the tests that a draft does not pass."""
     reason: str = ""
-    """Why a draft did not pass."""
+    """The reason why a draft did not pass."""
     strange: tuple[str, ...] = ()
-    """Fields that this version does not know."""
+    """Names of fields that this version does not know."""
 
     @property
     def scope(self) -> Scope:
-        """The part of the repository that it is about."""
+        """The part of the repository that the note is about."""
         return Scope(project=self.project, given=(*self.tests, *self.start))
 
 
@@ -128,18 +128,18 @@ def to_note(  # noqa: PLR0913 (what was committed, and three keywords with a def
     key: bytes = b"",
     mask: Callable[[str], str] = str,
 ) -> str:
-    """The note's text: JSON with sorted keys.
+    """Return the note's text: JSON with sorted keys.
 
     Args:
         task: the task that was worked on.
-        state: its state at the end.
+        state: its final state.
         commit: what was committed.
         verdict: the last one on what was committed.
         limits: those of its runs.
-        held: what no prompt showed of its tests.
-        changed: the files of the change as the commit names them; None where these are the attempt's names.
-        key: seals the note; without one there is no seal.
-        mask: takes secrets out of what readers said.
+        held: the part of its tests that no prompt showed.
+        changed: the files of the change as the commit names them; None if the attempt has the same names.
+        key: seals the note; without a key there is no seal.
+        mask: removes secrets from reviewers' texts.
     """
     spec = task.spec
     note = Note(
@@ -175,26 +175,26 @@ def to_note(  # noqa: PLR0913 (what was committed, and three keywords with a def
 
 
 def note_text(note: Note, key: bytes) -> str:
-    """Write a note as JSON with sorted keys; a key seals it."""
+    """Format a note as JSON with sorted keys, sealed if there is a key."""
     data: dict[str, Any] = {name: to_json_value(getattr(note, name)) for name in _NAMES}
     return json.dumps(data | seal_of(data, key), indent=1, sort_keys=True) + "\n"
 
 
 def _unseen(held: HeldOut) -> HeldOut:
-    """The values that judge by held-out cases again: not the tests as they were shown, which stand in no tree."""
+    """Return what a new run with held-out cases needs, without the tests as they were shown, which no tree contains."""
     return replace(held, shown={}, cases=tuple(case for case in held.cases if not case.shown))
 
 
 def digests(files: Files) -> dict[str, str]:
-    """Path to the SHA-256 of each text."""
+    """Return path to the SHA-256 of each text."""
     return {path: hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() for path, text in files.items()}
 
 
 def read_note(text: str) -> Note:
-    """The note in a text. Fields that are not known are named in `strange`.
+    """Parse a note. Unknown fields are named in `strange`.
 
     Raises:
-        UnreadableNote: it holds none.
+        UnreadableNote: the text is not a note.
     """
     try:
         data = json.loads(text)
@@ -230,7 +230,7 @@ _KEY_BYTES = 32
 
 
 class Sealed(StrEnum):
-    """The result of reading a seal."""
+    """The result of checking a seal."""
 
     OURS = "ours"
     BROKEN = "broken"
@@ -239,7 +239,7 @@ class Sealed(StrEnum):
 
 
 def seal_of(data: Mapping[str, Any], key: bytes) -> dict[str, str]:
-    """The field that seals these data; nothing without a key."""
+    """Return the field that seals these data; empty without a key."""
     return {SEAL_FIELD: f"{_key_name(key)}:{_digest_with_key(data, key)}"} if key else {}
 
 
@@ -259,13 +259,13 @@ def check_seal(text: str, key: bytes) -> Sealed:
 
 
 def read_or_make_key(file: Path) -> bytes:
-    """The key of this home, made on first use; only the owner can read it."""
+    """Return the key of this home; it is created on first use, and only the owner can read it."""
     write_once(file, secrets.token_hex(_KEY_BYTES), mode=0o600)
     return read_key(file)
 
 
 def read_key(file: Path) -> bytes:
-    """The key of this home; empty where there is none yet."""
+    """Return the key of this home; empty if there is none yet."""
     try:
         return bytes.fromhex(file.read_text())
     except (OSError, ValueError):
@@ -273,7 +273,7 @@ def read_key(file: Path) -> bytes:
 
 
 def home_id(key: bytes) -> str:
-    """The id of the home that has this key, eight hex characters, which its commits name; empty without a key."""
+    """Return the id of the home with this key, eight hex characters that its commits name; empty without a key."""
     return _key_name(key)[:8] if key else ""
 
 

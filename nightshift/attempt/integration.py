@@ -1,9 +1,9 @@
 """From a passing tree to a landed commit: commit, rebase, judge the merged tree, move the target by compare-and-swap.
 
-A merged tree is judged again only where that could change the verdict. A suite run sees exactly the files in the
-closure of its tests, so if the target moved on and none of those files did, the run would see the same bytes and its
-verdict holds for the merged tree as well. That is what keeps the thousandth task as quick as the first. Where the
-closure is not known (dynamic imports, folders that are read) the whole tree counts.
+A merged tree is judged again only if that could change the verdict. A suite run sees exactly the files in the closure
+of its tests. If the target moved and none of those files changed, the run would see the same bytes, so its verdict also
+holds for the merged tree. This keeps the thousandth task as quick as the first. If the closure is not known (dynamic
+imports, folders that are read), the whole tree counts.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from nightshift.core.tasks.verdicts import Label, SuiteJob, Verdict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Landed:
-    """The attempt is over. `commit` is None where nothing had to be changed; otherwise it is on `branch`, and recorded.
+    """The attempt is over. `commit` is None if nothing had to be changed; otherwise it is on `branch`, and recorded.
 
-    `integrated` tells that the target branch holds it.
+    `integrated` is True if the target branch contains the commit.
     """
 
     reason: str
@@ -53,7 +53,7 @@ class Landed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reopened:
-    """The target moved on in a way that needs another iteration; `state` starts from its new tip."""
+    """The target moved in a way that needs another iteration; `state` starts from its new tip."""
 
     why: str
     state: AttemptState
@@ -62,19 +62,19 @@ class Reopened:
 class Integration:
     """Lands the change of one attempt.
 
-    Two units run to their end whatever cancels the attempt: the task's own branch with its record, and the move of the
-    target with its record. A run on the merged tree lies between the two and can be cancelled; then the commit stays on
-    its branch. `standing` is what the records say at any time, None before the first record.
+    Two units run to their end even if the attempt is cancelled: the commit on the task's own branch with its record,
+    and the move of the target with its record. A run on the merged tree is between the two and can be cancelled; then
+    the commit stays on its branch. `standing` is always what the records say, None before the first record.
 
     Args:
-        task: the task it belongs to.
-        services: what an attempt is given.
-        events: takes the attempt's events.
-        held: what no prompt showed of the task's tests; the merged tree is judged by it as well.
+        task: the task.
+        services: the services of an attempt.
+        events: receives the attempt's events.
+        held: the part of the task's tests that no prompt showed; it also judges the merged tree.
         resumed: whether an earlier daemon may have made the commit already.
-        test_paths: where the repository's tests lie; empty: anywhere.
-        stays: why the commit stays on its branch, whatever task and settings say; empty where it may land.
-        standing: what the records say of an earlier iteration's commit, which this one replaces.
+        test_paths: folders of the repository's tests; empty means anywhere.
+        stays: why the commit stays on its branch whatever task and settings say; empty if it may land.
+        standing: the recorded commit of an earlier iteration, which this one replaces.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Integration:
         self.standing = standing
 
     async def land(self, workspace: Workspace, state: AttemptState) -> Landed | Reopened:
-        """Commit the change on the task's branch, integrate it where that is wanted, and push it.
+        """Commit the change on the task's branch, integrate it if that is wanted, and push it.
 
         Raises:
             GitError: git could not commit it.
@@ -108,7 +108,7 @@ class Integration:
         return end
 
     def _find_obstacle(self, workspace: Workspace, state: AttemptState) -> str | None:
-        """Say why the target is left alone: empty where that is what is wanted, None where it may be moved."""
+        """Return why the target is left alone: empty if integration is not wanted, None if the target may be moved."""
         wanted = workspace.is_own or self._integration_wanted()
         if not wanted:
             return ""
@@ -133,12 +133,12 @@ class Integration:
                 return Landed(reason=self._nothing_changed(state))
             return await self._integrate(workspace, commit, state)
 
-    # --- the two units
+    # --- the two uninterrupted units
 
     async def _commit_on_branch(self, workspace: Workspace, state: AttemptState, *, moving: bool) -> Commit | None:
-        """Commit on the task's branch and record it; None where nothing is changed. Run it to its end.
+        """Commit on the task's branch and record it; None if nothing changed. Must run to its end.
 
-        With `moving` the target moves in the same unit if it is still where the change was judged.
+        With `moving` the target moves in the same unit, if it is still where the change was judged.
         """
         judged = self._describe_judged(state)
         commit = await self._find_earlier(workspace, state) if self._resumed else None
@@ -164,19 +164,19 @@ class Integration:
         return commit
 
     def _note_obstacle(self, error: GitError, commit: Commit) -> None:
-        """Leave the target alone from now on, and tell why."""
+        """Leave the target alone from now on, and report why."""
         self._obstacle = str(error)
         self._events.emit(Kind.CONFLICT, self._obstacle, level=Level.WARNING, **commit_data(commit))
 
     async def _move_and_record(
         self, workspace: Workspace, state: AttemptState, candidate: Commit, judged: JudgedChange
     ) -> bool:
-        """Move the target to a candidate whose evidence holds, and record it; False: the target is elsewhere.
+        """Move the target to a candidate whose evidence holds, and record it; False if the target is elsewhere.
 
-        Run it to its end. The note is written first: whoever finds the commit in the target finds its evidence.
+        Must run to its end. The note is written first, so that a commit in the target always has its evidence.
 
         Raises:
-            GitError: the candidate is not what was judged, or git cannot move the target.
+            GitError: the candidate differs from what was judged, or git cannot move the target.
         """
         git = self.services.git
         tip = await asyncio.to_thread(git.tip, workspace)
@@ -197,7 +197,7 @@ class Integration:
     # --- onto the tip of the target
 
     async def _integrate(self, workspace: Workspace, commit: Commit, state: AttemptState) -> Landed | Reopened:
-        """Move the target to a commit that is on its branch; the commit stays there if git cannot move the target."""
+        """Move the target to a commit on the task's branch; the commit stays there if git cannot move the target."""
         try:
             while self._obstacle is None and not (self.standing and self.standing.integrated):
                 if end := await self._integrate_once(workspace, commit, state):
@@ -209,14 +209,14 @@ class Integration:
         return self._describe_end()
 
     def _describe_end(self) -> Landed:
-        """The end of an attempt whose commit is recorded, with the reason why the target was left alone."""
+        """Return the end of an attempt whose commit is recorded, with the reason why the target was left alone."""
         assert self.standing, "what was committed is recorded"
         return replace(self.standing, reason="; ".join(filter(None, (self.standing.reason, self._obstacle))))
 
     async def _integrate_once(
         self, workspace: Workspace, commit: Commit, state: AttemptState
     ) -> Landed | Reopened | None:
-        """Put a commit on the target's tip, judge what that makes, and move the target; None: look at the tip again.
+        """Rebase a commit onto the target's tip, judge the result, and move the target; None to look at the tip again.
 
         Raises:
             GitError: the target cannot be read or moved.
@@ -226,7 +226,7 @@ class Integration:
         if tip == commit.parent:
             await run_to_end(self._move_and_record(workspace, state, commit, self._describe_judged(state)))
             return None
-        if await asyncio.to_thread(git.contains, workspace, commit):  # an earlier daemon moved it there, or the owner
+        if await asyncio.to_thread(git.contains, workspace, commit):  # by an earlier daemon or the owner
             judged = self._describe_judged(state)
             await run_to_end(self._record(workspace, state, commit, judged, integrated=True))
             return None
@@ -252,7 +252,7 @@ class Integration:
         return JudgedChange(parent=state.base, change=self._whole_change(state), verdict=state.verdict)
 
     async def _find_nothing_left(self, workspace: Workspace, state: AttemptState, tip: str) -> Landed:
-        """End a task whose change newer work has brought already, and name the commit that did."""
+        """End a task whose change newer work has already made, and name the commit that did."""
         paths = frozenset(map(workspace.scope.full, self._whole_change(state)))
         newer = await asyncio.to_thread(self.services.git.later, workspace, state.base, tip, paths)
         await run_to_end(self._drop_standing(workspace))
@@ -284,7 +284,7 @@ class Integration:
         return change_to_commit(self.task, state)
 
     async def _find_earlier(self, workspace: Workspace, state: AttemptState) -> Commit | None:
-        """The commit that an earlier daemon made of this very change, or None."""
+        """Return the commit that an earlier daemon made of exactly this change, or None."""
         git = self.services.git
         commit = await asyncio.to_thread(git.find_commit, workspace, self.task.id)
         if commit is None or commit.parent == state.base:
@@ -293,13 +293,13 @@ class Integration:
         return commit if landed else None
 
     async def _move(self, workspace: Workspace, candidate: Commit, tip: str) -> bool:
-        """Move the target from its tip to the candidate; False where it has moved meanwhile."""
+        """Move the target from its tip to the candidate; False if it moved meanwhile."""
         return await asyncio.to_thread(self.services.git.advance, workspace, candidate, tip)
 
     async def _push(self, workspace: Workspace, end: Landed) -> Landed:
-        """Push the branch that holds the commit, where that is wanted; the note goes with it.
+        """Push the branch with the commit and its note, if that is wanted.
 
-        What was not pushed says so at its task. The daemon's own workspace needs no remote.
+        If a push was wanted but not made, the result's reason says so. The daemon's own workspace needs no remote.
         """
         target = (workspace.target or "").removeprefix("refs/heads/") if end.integrated else end.branch or ""
         result = await asyncio.to_thread(self.services.git.push, workspace, target)
@@ -317,10 +317,10 @@ class Integration:
         """Judge the merged tree like any other: as a change on top of the newer work.
 
         Args:
-            workspace: where the task works.
+            workspace: the task's workspace.
             candidate: the change on the target's tip.
             change: the files that it changes there, without tests.
-            state: what the attempt knows.
+            state: the state of the attempt.
         """
         git, spec = self.services.git, self.task.spec
         merged, base = [
@@ -354,9 +354,9 @@ class Integration:
         return JudgedChange(parent=candidate.parent, change=everything, verdict=verdict)
 
     def _find_remaining_change(self, workspace: Workspace, candidate: Commit, state: AttemptState) -> Change | None:
-        """The change as the merge has it, without tests and without files that the target's tip holds already.
+        """Return the change as merged, without tests and without files that the target's tip already has.
 
-        None where nothing is left: no file, no given test, and no test of the agent's that the task asks for.
+        None if nothing is left: no file, no given test, and no agent's test that the task asks for.
         """
         git = self.services.git
         tip, merged = git.tree(workspace, candidate.parent), git.tree(workspace, candidate.id)
@@ -378,9 +378,9 @@ class Integration:
     def _is_judged_already(
         self, workspace: Workspace, candidate: Commit, state: AttemptState, judged: JudgedChange
     ) -> bool:
-        """Tell whether the verdict on the unmerged change holds for a candidate on the target's tip.
+        """Check whether the verdict on the unmerged change holds for a candidate on the target's tip.
 
-        It does if every test that the change can break sees the same bytes on the tip, with the change and without it.
+        It holds if every test that the change can break sees the same bytes on the tip, with and without the change.
         """
         if not workspace.is_own or self.task.spec.test_command:
             return False
@@ -391,7 +391,7 @@ class Integration:
             return False
         others = dependants(base, mine, imports, unknown=False) - mine.keys()
         tests = {**self._tests(state), **self._held.probe, **{path: text_of(base, path) or "" for path in others}}
-        before = closure(base, state.change, tests, imports)  # all of one tree first: its graph becomes the other's
+        before = closure(base, state.change, tests, imports)  # all of one tree first: the other's graph builds on it
         if dependants(merged, mine, imports, unknown=False) - mine.keys() != others:
             return False
         after = closure(merged, {}, tests, imports)
@@ -401,10 +401,10 @@ class Integration:
             return False
         return not find_fault(git, workspace, candidate, judged)
 
-    # --- what stands in the way
+    # --- conflicts with newer work
 
     def _find_lost_project(self, workspace: Workspace, state: AttemptState) -> Reopened | None:
-        """Have the task planned anew where the project that it works on is gone; None where it is there."""
+        """Return the task to planning if its project is gone from the tip; None if the project still exists."""
         git, mine = self.services.git, {*filter(None, (state.project,))}
         if self._resumed or not mine or (tip := git.tip(workspace)) == state.base:
             return None
@@ -417,7 +417,7 @@ class Integration:
         return Reopened(why=why, state=self._plan_anew(state, tip, why))
 
     async def _begin_on_tip(self, workspace: Workspace, state: AttemptState, gone: BaseGone) -> Reopened:
-        """Have the task planned anew on the target's tip, because its base was rewritten and collected.
+        """Return the task to planning on the target's tip, because its base was rewritten and garbage-collected.
 
         Raises:
             GitError: there is no target, or it is gone as well.
@@ -428,7 +428,7 @@ class Integration:
         return Reopened(why=why, state=self._plan_anew(state, tip, why))
 
     def _plan_anew(self, state: AttemptState, tip: str, why: str) -> AttemptState:
-        """The state of an attempt that begins on another base; nothing of its change is kept."""
+        """Return the state of an attempt that begins on another base; nothing of its change is kept."""
         return replace(
             state,
             base=tip,
@@ -449,9 +449,10 @@ class Integration:
     async def _reopen_conflicted(
         self, workspace: Workspace, state: AttemptState, tip: str, conflict: MergeConflict
     ) -> Reopened:
-        """Keep what merges with the newer work, as the merge left it; the rest is written again on the new tip.
+        """Keep the parts that merge with the newer work; the conflicting files are written again on the new tip.
 
-        The agent's own tests stay: where newer work has a file of their name, they get another (`agent.test_paths`).
+        The agent's own tests stay. If newer work has a file with the same name, they get another one
+        (`agent.test_paths`).
         """
         self._events.emit(Kind.CONFLICT, str(conflict), level=Level.WARNING)
         lost = {workspace.scope.inside(path) for path in conflict.paths}
@@ -482,7 +483,7 @@ class Integration:
     def _merge_tests(
         self, workspace: Workspace, state: AttemptState, merged: str, lost: Collection[str | None]
     ) -> Files:
-        """The given tests as a merge has them, with the edits of newer work; those that conflict stay as given."""
+        """Return the given tests as merged, with the edits of newer work; conflicting ones stay as given."""
         merged_tree, given = self.services.git.tree(workspace, merged), {**self.task.spec.tests, **state.merged_tests}
         texts = {path: text_of(merged_tree, path) or text for path, text in given.items() if path not in lost}
         return {path: text for path, text in {**given, **texts}.items() if text != self.task.spec.tests[path]}
@@ -490,7 +491,7 @@ class Integration:
     async def _reopen_broken(
         self, workspace: Workspace, state: AttemptState, candidate: Commit, verdict: Verdict | None
     ) -> Reopened:
-        """The change merges cleanly but fails together with newer work: carry it over to the new tip and reflect."""
+        """Carry a change that merges cleanly but fails with newer work over to the new tip, and reflect on it."""
         change = await self._carry_to(workspace, state, candidate.parent, candidate.id)
         fault = "; ".join(verdict.unmet) or verdict.reason if verdict else "nothing was judged"
         why = f"together with newer work: {fault}"
@@ -501,7 +502,7 @@ class Integration:
                 state,
                 base=candidate.parent,
                 change=change,
-                declared={},  # a line may be newer work's as well
+                declared={},  # newer work may have declared the same line
                 verdict=verdict,
                 feedback=why,
                 phase=Phase.REFLECTING,
@@ -509,7 +510,7 @@ class Integration:
         )
 
     async def _carry_to(self, workspace: Workspace, state: AttemptState, tip: str, merged: str) -> Change:
-        """The attempt's change without tests as its merge with the tip has it (both full ids)."""
+        """Return the attempt's change without tests, as merged with the tip (both are full ids)."""
         git = self.services.git
         newer, merged_tree = [await asyncio.to_thread(git.tree, workspace, each) for each in (tip, merged)]
         return await asyncio.to_thread(self._carry, workspace, state, state.change, newer, merged_tree)
@@ -517,8 +518,8 @@ class Integration:
     def _carry(
         self, workspace: Workspace, state: AttemptState, change: Change, tip: Tree, merged: Tree
     ) -> dict[str, str | None]:
-        """A change without tests as its merge with the tip has it, also in files that newer work renamed."""
-        present, full_tree = tip.entries(), whole_of(merged)  # at the root, a project that the change begins is hidden
+        """Return a change without tests as merged with the tip, also for files that newer work renamed."""
+        present, full_tree = tip.entries(), whole_of(merged)  # the root scope hides a project that the change begins
         paths = change.keys() | (differing(tip, merged) & present.keys())
         texts = {path: text_of(full_tree, workspace.scope.full(path)) for path in paths}
         tests = self._tests(state).keys() | set(state.removed_tests)
@@ -531,7 +532,7 @@ class Integration:
     async def _record(
         self, workspace: Workspace, state: AttemptState, commit: Commit, judged: JudgedChange, *, integrated: bool
     ) -> None:
-        """Enter a commit into the ledger, in the place of the one that its branch held before."""
+        """Record a commit in the ledger; it replaces the commit that its branch held before."""
         landing = Landing(
             task=self.task, workspace=workspace, state=state, commit=commit, verdict=judged.verdict,
             integrated=integrated,
@@ -547,7 +548,7 @@ class Integration:
         self.standing = Landed(reason=reason, commit=commit.id, branch=commit.branch, integrated=integrated)
 
     def _describe(self, workspace: Workspace, state: AttemptState, verdict: Verdict | None) -> str:
-        """The reason of a task whose change was committed."""
+        """Return the reason of a task whose change was committed."""
         reason = verdict.labelled_reason if verdict else "tests passed"
         if left := mask_remarks(state.open_remarks, self.services.mask, workspace.scope.full):
             reason = f"findings left open: {count_by_gravity(left)} ({left[0].where}: {left[0].reason}); {reason}"
@@ -556,7 +557,7 @@ class Integration:
     async def _write_note(
         self, workspace: Workspace, state: AttemptState, commit: Commit, judged: JudgedChange
     ) -> None:
-        """Store the evidence beside a commit, as the run that judged it had the paths."""
+        """Store the evidence beside a commit, with paths as in the run that judged it."""
         if judged.verdict is None:
             return
         tests = self._tests(state).keys() | set(state.removed_tests)
@@ -568,5 +569,5 @@ class Integration:
 
 
 def commit_data(commit: Commit) -> CommitData:
-    """The data of events about a commit."""
+    """Return the data of events about a commit."""
     return CommitData(commit=commit.id, branch=commit.branch)

@@ -1,6 +1,6 @@
-"""The packages of what landed in the daemon's own workspace, so that its whole suite can be run again with them.
+"""The packages of landed work in the daemon's own workspace, so that its whole suite can be run again with them.
 
-Each project has its own, since two may pin different versions of a package.
+Each project has its own packages, since two projects may pin different versions.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ _KEY = "landed_packages"
 def remember(store: StateStore, project: str | None, packages: Mapping[str, str]) -> Future[None]:
     """Add packages of a project, name to version.
 
-    The newest version of a name counts. Not for two at the same time.
+    The newest version of a name counts. Calls must not run concurrently.
     """
     return store.set(_KEY, {**by_project(store), project or ROOT: {**read_landed(store, project), **packages}})
 
 
 def read_landed(store: StateStore, project: str | None) -> dict[str, str]:
-    """All packages that anything which landed in a project was judged with; None is the root, as an empty name is."""
+    """Return all packages with which landed work of a project was judged; None or an empty name is the root."""
     return by_project(store).get(project or ROOT, {})
 
 
 def by_project(store: StateStore) -> dict[str, dict[str, str]]:
-    """The packages of each project, by its name."""
+    """Return the packages of each project, by its name."""
     return dict(store.get(_KEY) or {})

@@ -1,11 +1,12 @@
-"""The bounds of an attempt: the budget of its task for models, and its time.
+"""The limits of an attempt: its task's budget for models, and its time.
 
-Of the budget it knows what was used, what the owner granted, and how he is asked for more. What the subtasks of a task
-used counts as used of the whole's budget, but never as used by it: no call is counted twice in a total.
+The budget covers what was used, what the owner granted, and how the owner is asked for more. What the subtasks of a
+task used is deducted from the whole's budget, but never counted as the whole's own usage: no call is counted twice in a
+total.
 
-The time stands still while a model is waited for. A local model may take minutes for a reply, and a busy server has it
-waited for; both have limits of their own (`models.budgets.CallPolicy`). What `limits.wall_s` is there to end is work of
-ours that does not come to an end.
+The clock stops while the attempt waits for a model. A local model may take minutes for a reply, and a busy server makes
+the attempt wait; both have limits of their own (`models.call.CallPolicy`). `limits.wall_s` is there to end our own work
+if it does not finish.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class TaskBudget:
     Args:
         task: the claimed task.
         limits: its own limits over those of the settings.
-        services: what an attempt is given.
+        services: the services of an attempt.
     """
 
     def __init__(self, task: Task, limits: Limits, services: AttemptServices) -> None:
@@ -42,7 +43,7 @@ class TaskBudget:
 
     @property
     def spent(self) -> Spent:
-        """All that the task has used of models since it was submitted."""
+        """All model usage of the task since it was submitted."""
         return self._task.spent_before + self._used
 
     @property
@@ -51,15 +52,15 @@ class TaskBudget:
 
     @property
     def left(self) -> Limits:
-        """The limits, with what may still be used of models; known once it was opened."""
+        """The limits with the remaining model budget; available once `open` was called."""
         return allowance.lower_limits(self._allowed, self._used)
 
     def open(self, wanted: str = "", benchmarked: tuple[Benchmarked, ...] = ()) -> BoundModel:
-        """The gateway to the models, with what is left. Reads the ledger: call it in a thread.
+        """Return the gateway to the models, with the remaining budget. Reads the ledger: call it in a thread.
 
         Args:
-            wanted: whom the task's owner wants to be asked first.
-            benchmarked: what a benchmark of its repository says of models.
+            wanted: the model that the task's owner wants to be asked first.
+            benchmarked: the results of models in a benchmark of the repository.
 
         Raises:
             BudgetSpent: the owner has denied this attempt more.
@@ -79,7 +80,7 @@ class TaskBudget:
         return self._model
 
     def question(self, over: BudgetSpent) -> Interruption:
-        """How an attempt waits for its owner whose budget is spent; where he cannot help, it ends as it would."""
+        """Return the interruption for a spent budget: a question to the owner, or `over` if the owner cannot help."""
         if over.measure is None:
             return over
         ask = allowance.ask_for_more(
@@ -100,10 +101,10 @@ def _tell_denied(approval: Approval) -> str:
 
 
 class PausableTimeLimit:
-    """A time limit that can be stopped; one for each run of an attempt.
+    """A time limit that can be paused; one for each run of an attempt.
 
     Args:
-        wall_s: how long it may run, in seconds, without what it was stopped for; None is for ever.
+        wall_s: seconds that it may run, pauses excluded; None means no limit.
     """
 
     def __init__(self, wall_s: float | None) -> None:
@@ -116,19 +117,19 @@ class PausableTimeLimit:
         """Run under the limit.
 
         Raises:
-            TimeoutError: it is over.
+            TimeoutError: the time is up.
         """
         async with self._limit:
             yield
 
     def late_s(self, now: float) -> float:
-        """By how much it is over, 0 while it is not or stands still; `now` is the loop's time, which is monotonic."""
+        """Return the seconds past the limit; 0 before it or while paused. `now` is the loop's monotonic time."""
         ends_at = self._limit.when()
         return 0.0 if ends_at is None or self._stopped else max(0.0, now - ends_at)
 
     @asynccontextmanager
     async def stopped(self) -> AsyncIterator[None]:
-        """Stop the clock in this context; may be nested."""
+        """Pause the clock in this context; may be nested."""
         if not self._stopped and (ends_at := self._limit.when()) is not None:
             self._left_s = ends_at - asyncio.get_running_loop().time()
             self._limit.reschedule(None)
@@ -143,7 +144,7 @@ class PausableTimeLimit:
 
 
 class TimedModel:
-    """A model whose replies are waited for without time going by; `on_reply` is called after each that is new."""
+    """A model whose replies do not count as the attempt's time; `on_reply` is called after each new reply."""
 
     def __init__(
         self, model: Model, time: PausableTimeLimit, on_reply: Callable[[], Awaitable[None]] | None = None
@@ -151,7 +152,7 @@ class TimedModel:
         self._model, self._time, self._on_reply = model, time, on_reply
 
     async def complete(self, request: ModelRequest) -> Completion:
-        """See `core.ports.Model.complete`."""
+        """Complete a request, see `core.ports.Model.complete`."""
         async with self._time.stopped():
             completion = await self._model.complete(request)
         if self._on_reply and not completion.replayed:

@@ -1,9 +1,9 @@
-"""Lands what several nodes have ready in one go: judged on the merged tree, bisected where that fails.
+"""Lands the ready commits of several nodes together: judged on the merged tree, bisected if that fails.
 
 The commits are put on top of each other in the order in which they came, the last tree is judged once, and all of them
-land with one move of the branch. Where the tree fails, each half is tried for itself, the second on top of what the
-first one landed; a commit that fails alone, or that conflicts, is left to its own node, which lands or mends it as it
-would without a queue. The idea is bors's and Zuul's.
+land with one move of the branch. If the tree fails, each half is tried, the second half on top of what the first one
+landed. A commit that fails alone, or that conflicts, is left to its own node, which lands or repairs it as it would
+without a queue. The idea is from bors and Zuul.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nightshift.git.manager import GitManager
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A commit that is ready to land; `key` tells it from the others."""
+    """A commit that is ready to land; `key` identifies it."""
 
     key: int
     commit: Commit
@@ -38,13 +38,13 @@ class Merged:
 
     @property
     def last(self) -> str:
-        """The commit that the branch is to be moved to."""
+        """The commit to which the branch is to be moved."""
         return self.commits[-1][1].id if self.commits else self.tip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointWork:
-    """The joint change of candidates: the tree below, and texts by path (see `core.tasks.verdicts.SuiteJob`)."""
+    """The joint change of candidates: the base tree, and texts by path (see `core.tasks.verdicts.SuiteJob`)."""
 
     base: Tree
     change: dict[str, str | None]
@@ -58,14 +58,14 @@ Judge = Callable[[JointWork], Awaitable[bool]]
 async def merge(
     git: GitManager, workspace: Workspace, tip: str, candidates: Sequence[Candidate], judge: Judge
 ) -> tuple[Merged, tuple[Candidate, ...]]:
-    """Find which candidates pass together on a tip, in order; the rest has to be landed alone.
+    """Return the candidates that pass together on a tip, in order, and those that must be landed alone.
 
     Args:
         git: repositories.
         workspace: the repository.
         tip: full id.
-        candidates: what is ready.
-        judge: whether a merged tree passes.
+        candidates: the ready commits.
+        judge: returns whether a merged tree passes.
     """
     return await _merge(git, workspace, Merged(tip=tip), candidates, judge)
 
@@ -88,7 +88,7 @@ async def _merge(
 def _on_top(
     git: GitManager, workspace: Workspace, done: Merged, candidates: Sequence[Candidate]
 ) -> tuple[Merged, tuple[Candidate, ...]]:
-    """The candidates on top of what is merged, and those that conflict with it."""
+    """Return the candidates rebased on top of the merged ones, and those that conflict."""
     commits, conflicted = list(done.commits), list[Candidate]()
     for candidate in candidates:
         last = commits[-1][1].id if commits else done.tip

@@ -1,10 +1,10 @@
-"""The worker pool: claims tasks, runs each attempt to its end, and reports to the queue how it ended.
+"""The worker pool: claims tasks, runs each attempt to its end, and reports the ending to the queue.
 
-All of it lives on the main thread's event loop. Workers sleep on an event of their own; whoever gives them something
-to do calls `wake` (from other threads through `loop.call_soon_threadsafe`), so an idle pool costs next to nothing. One
-side task renews the leases of what runs and learns what was cancelled, another notices what falls due and what other
-processes wrote. If one of them dies, the pool ends with its error: a daemon that looks alive and works no more is
-worse than one that stops.
+All of it runs on the main thread's event loop. Workers sleep on an event of their own. New work is announced by `wake`
+(from other threads through `loop.call_soon_threadsafe`), so an idle pool costs next to nothing. One side task renews
+the leases of running tasks and learns which were cancelled; another notices due tasks and the writes of other
+processes. If a side task dies, the pool ends with its error: a daemon that looks alive but no longer works is worse
+than one that stops.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ from nightshift.core.tasks.states import ENDED, Ending, Status
 from nightshift.core.tasks.task import Task
 
 TICK_S = 1.0
-"""How often the clock and the writes of other processes are looked at, in seconds."""
+"""Seconds between checks for due tasks and for the writes of other processes."""
 
 
 class TaskExecutor:
-    """N workers on one loop.
+    """N workers on one event loop.
 
     Args:
-        services: what an attempt is given.
-        workers: how many tasks run at once.
-        lease_s: how long a claim lasts; it is renewed at a third of that.
+        services: the services of an attempt.
+        workers: the number of tasks that run at once.
+        lease_s: seconds that a claim lasts; it is renewed after a third of that.
         only: serve this task alone and end after it.
     """
 
@@ -70,13 +70,13 @@ class TaskExecutor:
         self.resize(workers)
 
     def wake(self) -> None:
-        """Something may be claimed, or was cancelled. Call it on the loop's own thread."""
+        """Announce that a task may be claimed or was cancelled. Must be called on the loop's own thread."""
         self._beat.set()
         for worker in self._workers:
             worker.woken.set()
 
     def wake_from(self, loop: asyncio.AbstractEventLoop) -> Callable[[], None]:
-        """Return the function with which other threads wake the pool, which lives on `loop`."""
+        """Return the function with which other threads wake the pool, which runs on `loop`."""
 
         def wake() -> None:
             loop.call_soon_threadsafe(self.wake)
@@ -84,22 +84,23 @@ class TaskExecutor:
         return wake
 
     def statuses(self) -> tuple[WorkerStatus, ...]:
-        """List the present work of each worker; one that leaves is shown for as long as it has a task."""
+        """List the current work of each worker; a leaving worker is listed as long as it has a task."""
         return tuple(worker.seen for worker in self._workers if worker.running or not worker.leaving)
 
     @property
     def busy(self) -> bool:
-        """Tell whether any task runs."""
+        """True if any task runs."""
         return any(worker.running for worker in self._workers)
 
     def overdue(self, now: float) -> tuple[str, ...]:
-        """The names of workers whose attempts should have ended long ago; `now` is monotonic."""
+        """Return the names of workers whose attempts should have ended long ago; `now` is monotonic."""
         return tuple(w.status.name for w in tuple(self._workers) if w.running and w.running.is_overdue(now))
 
     def resize(self, count: int) -> None:
-        """Have so many workers: new ones begin at once, those too many leave when their tasks end, idle ones first.
+        """Change the number of workers.
 
-        Of those alike the newest leave.
+        New workers begin at once. Surplus ones leave when their tasks end, idle ones first, and among equals the
+        newest.
         """
         for worker in self._workers:
             worker.leaving = False
@@ -114,10 +115,10 @@ class TaskExecutor:
             self._start(worker)
 
     async def restart(self, name: str) -> Restart:
-        """Have a worker put down what it does and begin anew with it; returns when the task was given back.
+        """Restart a worker: it interrupts its task and takes it up again. Returns when the task was given back.
 
         Raises:
-            UnknownWorker: there is none of that name.
+            UnknownWorker: there is no worker of that name.
         """
         by_name = {worker.status.name: worker for worker in self._workers}
         if name not in by_name:
@@ -140,7 +141,7 @@ class TaskExecutor:
             task.add_done_callback(self._serving.discard)
 
     async def run(self) -> None:
-        """Serve until `stop` was called and every worker has put its task down."""
+        """Serve until `stop` was called and every worker has given up its task."""
         self.renewed_at = time.monotonic()
         async with asyncio.TaskGroup() as group:
             self._group = group
@@ -173,11 +174,11 @@ class TaskExecutor:
             try:
                 again, worker.again = worker.again, None
                 task = await worker.claim(self.services.queue.claim(worker.status.name, only=self._only or again))
-            except (StoreUnready, StoreDamaged):  # claims wait for a database, but not for one that is damaged
+            except (StoreUnready, StoreDamaged):  # claims wait for a busy database, not for a damaged one
                 self._stopping = True
                 break
             if task is None:
-                if again is None:  # else somebody else took it, or it has ended
+                if again is None:  # else another worker took it, or it has ended
                     await worker.woken.wait()
             elif self._stopping:
                 await wait_done(self.services.queue.requeue(task.id, task.fence, str(ShuttingDown())))
@@ -214,21 +215,21 @@ class TaskExecutor:
             await self._release(task.id)
 
     async def _release(self, task_id: int) -> None:
-        """Let other tasks go on where one goes on that looked for them whether a trouble is over."""
+        """Release the tasks that wait for a trouble that this task watched, unless this task still waits."""
         if self.services.queue.get(task_id).reason.startswith(WAITING_FOR):
             return
         for why in self._troubles.leave(task_id):
             await wait_done(self.services.queue.release(f"{WAITING_FOR}{why}"))
 
     def _count_ended(self, was: WorkerStatus, task_id: int) -> WorkerStatus:
-        """The status of a worker that has put its task down; what became of the task is counted."""
+        """Return the status of a worker after its task, whose ending is counted."""
         end = self.services.queue.get(task_id).status
         return WorkerStatus(
             name=was.name, done=was.done + (end is Status.DONE), failed=was.failed + (end is Status.FAILED)
         )
 
     async def _conclude(self, task: Task, running: Running) -> None:
-        """Wait for the attempt and make the move that follows from how it ended."""
+        """Wait for the attempt, and update the task according to its ending."""
         events = running.attempt.events
         try:
             result = await running.job
@@ -239,7 +240,7 @@ class TaskExecutor:
         except LeaseLost as lost:
             events.emit(Kind.WORKER_ERROR, str(lost), level=Level.WARNING)
         except (Parked, NeedsApproval, Split, StoreUnready) as later:
-            if self._only is not None and isinstance(later, NeedsSettings):  # they stay what they are for one task
+            if self._only is not None and isinstance(later, NeedsSettings):  # one task alone cannot wait for settings
                 await self._finish_with_draft(running.attempt, running.attempt.ended(later.ending, str(later)))
             else:
                 await self._put_off(task, later)
@@ -254,7 +255,7 @@ class TaskExecutor:
             await self._finish_with_draft(running.attempt, result)
 
     async def _fail_or_wait(self, attempt: Attempt, error: Exception) -> None:
-        """End an attempt by an error, or let it wait where something around it is in trouble; then it goes on."""
+        """End an attempt with an error, or let it wait if the trouble is around it; then it continues later."""
         repository_path = self.services.git.place_of(attempt.task.spec.repo)
         exchanged = "" if isinstance(error, NightshiftError) else self.services.exchanged()
         if not (why := exchanged or await asyncio.to_thread(find_trouble, error, repository_path)):
@@ -266,7 +267,7 @@ class TaskExecutor:
         await wait_done(self.services.queue.park(attempt.task.id, attempt.task.fence, f"{WAITING_FOR}{why}", until))
 
     async def _put_off(self, task: Task, later: Parked | NeedsApproval | Split | StoreUnready) -> None:
-        """Let the task wait, or go on at its last step where the trouble is the database's and not its own."""
+        """Let the task wait; if the database is in trouble, requeue it to continue at its last step."""
         queue, why = self.services.queue, (task.id, task.fence, str(later))
         match later:
             case NeedsApproval():
@@ -322,10 +323,10 @@ class TaskExecutor:
             self._beat.clear()
             running = {w.running.attempt.task.id: w.running for w in self._workers if w.running}
             owned = [(r.attempt.task.id, r.attempt.task.fence) for r in running.values()]
-            with contextlib.suppress(StoreUnready, StoreDamaged):  # the database tells it; nobody else can take a task
+            with contextlib.suppress(StoreUnready, StoreDamaged):  # the database says so; nobody else can take a task
                 beating = self.services.queue.heartbeat(owned) if owned else None
                 claiming = any(worker.claiming for worker in self._workers)
-                swept = None if claiming else self.services.queue.sweep(owned)  # in one transaction with the other
+                swept = None if claiming else self.services.queue.sweep(owned)  # in one transaction with the heartbeat
                 if beating:
                     beat = await wait_done(beating)
                     for task_id in beat.cancelled:
@@ -353,7 +354,7 @@ class TaskExecutor:
 
 
 def _report(events: Emitter, error: Exception) -> str:
-    """Log an exception that nobody expected; gives it in a line."""
+    """Log an unexpected exception; return it as one line."""
     text = f"{type(error).__name__}: {error}"
     data = ErrorData(trace="".join(traceback.format_exception(error)))
     events.emit(Kind.WORKER_ERROR, text, level=Level.ERROR, **data)

@@ -1,7 +1,7 @@
-"""Runs the suite of a repository before a model is asked for the first time, and says what can be judged there.
+"""Runs the suite of a repository before a model is first asked, and says what can be judged there.
 
-It is the base run that the first verdict needs anyway (`verdict.suite_runs`). It is looked at again where language,
-command or environment are others, and where nothing could be judged.
+This is the base run that the first verdict needs anyway (`verdict.suite_runs`). It is repeated if the language, command
+or environment changed, or if nothing could be judged.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _NOT_STARTED = ("status 126", "status 127")
 
 
 def choose_command(tree: Tree, spec: TaskSpec, declarations: Found) -> FoundCommand | None:
-    """The command of a repository's files that judges a task; None where its owner names a judge, or we find its tests.
+    """Return the repository's declared test command for a task; None if the task has a judge or we find its tests.
 
     Args:
         tree: of the base.
-        spec: the task, with what was set for its repository.
-        declarations: what the files of the tree say.
+        spec: the task, with the settings of its repository.
+        declarations: what the files of the tree declare.
     """
     judged = spec.tests or spec.test_command or spec.cases or spec.oracle
     return None if judged or is_judged_here(tree.entries(), spec.language) else declarations.command(Purpose.TEST)
@@ -53,14 +53,14 @@ def choose_command(tree: Tree, spec: TaskSpec, declarations: Found) -> FoundComm
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteCheck:
-    """The suite of a base, which is to run before a model is asked.
+    """The suite of a base, to be run before a model is asked.
 
     Attributes:
         repo: the root of the checkout.
         tree: of the base.
-        spec: the task that it is for, with the command that judges it; its words may name what fails.
-        environment: what was installed for it.
-        test_paths: the places that tests lie in; empty is anywhere.
+        spec: the task, with the command that judges it; its description may name what fails.
+        environment: the environment that was made for it.
+        test_paths: folders that hold tests; empty means anywhere.
         limits: of the run.
     """
 
@@ -73,7 +73,7 @@ class SuiteCheck:
 
     @cached_property
     def job(self) -> SuiteJob:
-        """The run of the suite."""
+        """The job that runs the suite."""
         spec, tests = self.spec, (path for path in sorted(self.tree.entries()) if is_suite(path))
         return SuiteJob(
             base=self.tree,
@@ -93,7 +93,7 @@ class SuiteCheck:
         return hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]
 
     async def run(self, suite: Suite, at: datetime) -> Preflight:
-        """Run it and tell what came of it.
+        """Run the suite and describe the result.
 
         Args:
             suite: runs it.
@@ -101,7 +101,7 @@ class SuiteCheck:
 
         Raises:
             SandboxError: nothing could be run.
-            CommandBlocked: the command is one of those that never run.
+            CommandBlocked: the command is one that never runs.
         """
         ran = await suite.run_base(self.job)
         ends = Counter(case.result for case in ran.results)
@@ -125,14 +125,14 @@ class SuiteCheck:
         )
 
     def _list_lacking(self, ran: Trial) -> list[Failure]:
-        """The failures that no change of the code could mend."""
-        # A module that a test is named after may be what a task is to write.
+        """Return the failures that no change of the code could fix."""
+        # A task may have to write the module after which a test is named.
         tested = {PurePosixPath(path).stem.removeprefix("test_") for path in self.job.regression}
         task = Task(words=self.spec.description, modules=list_modules(self.tree) | tested)
         return [failure for failure in ran.failures if is_to_blame(failure, task)]
 
     def _find_fault(self, ran: Trial, lacking: Sequence[Failure]) -> str:
-        """Say why nothing can be judged, and what mends it; empty where something can."""
+        """Return why nothing can be judged, and how to fix that; empty if something can be judged."""
         if ran.count(Result.PASSED):
             return ""
         asked = package_layout.read(partial(text_of, self.tree), self.tree.entries()).requires_python
@@ -170,7 +170,7 @@ def _is_fitting(asked: str, version: str) -> bool:
 
 
 def _find_absent(failure: Failure) -> str:
-    """The line by which a command says that a program or library is not there; empty where it says no such thing."""
+    """Return the output line that reports a missing program or library; empty if there is none."""
     lines = _ABSENT.findall(failure.output)
     if lines:
         return str(lines[-1].strip()[:MOST_CHARS])

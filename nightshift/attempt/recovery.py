@@ -1,12 +1,12 @@
-"""Enters commits that git has and the records lack: their daemon died, or the database was restored from a backup.
+"""Records commits that git has and the records lack: the daemon died, or the database was restored from a backup.
 
 Git comes first and the database second, so a daemon that dies between the two leaves a commit that no record knows. The
-record is finished at the start, before tasks are given back: a task that waits can be cancelled at once, and a
-cancelled task has no commit.
+record is completed at the start, before tasks are requeued: a waiting task can be cancelled at once, and a cancelled
+task has no commit.
 
-After a restore a task may stand as it was hours ago, although it was finished since. `find_landed` finds its commit,
-so that no work is done twice. Only tasks that the restore named are looked up, and only commits younger than the backup
-count; and tasks of a hub, which another node may have landed before it was lost.
+After a restore a task may be in the state of hours ago, although it was finished since. `find_landed` finds its commit,
+so that no work is done twice. It only looks up tasks that the restore named, and only commits younger than the backup
+count. It also looks up tasks of a hub, which another node may have landed before that node was lost.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from nightshift.storage.db.step_store import StepStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecoveryServices:
-    """The services that finishing a record takes.
+    """The services for completing a record.
 
-    `read_repository_settings` gives the owner's settings for a task's repository.
+    `read_repository_settings` returns the owner's settings for a task's repository.
     """
 
     git: GitManager
@@ -56,7 +56,7 @@ class RecoveryServices:
 async def finish_landed(services: RecoveryServices) -> None:
     """Record the commits of tasks that a dead daemon left running, and end those tasks whose target holds the commit.
 
-    Run it under the lock of the home, before the tasks are given back.
+    Must run under the lock of the home, before the tasks are requeued.
     """
     for entry in services.queue.read(store.running):
         state = await to_thread(services.steps.last_work, entry.task.id, entry.task.attempt)
@@ -72,11 +72,11 @@ async def _finish(services: RecoveryServices, task: Task, state: AttemptState) -
             return
         integrated = workspace.target is not None and await to_thread(services.git.contains, workspace, commit)
         if not integrated and commit.parent != state.base:
-            return  # an older iteration's; the attempt that goes on replaces it
+            return  # an older iteration's; the resumed attempt replaces it
         subject = subject_of((await to_thread(services.git.describe, workspace, commit.id)).message)
         files = await to_thread(list_changed_files, services.git, workspace, commit, task)
     except GitError:
-        return  # the attempt that goes on meets the same trouble, and tells it
+        return  # the resumed attempt meets the same trouble, and reports it
     landing = Landing(
         task=task, workspace=workspace, state=state, commit=commit, verdict=state.verdict, integrated=integrated
     )
@@ -112,9 +112,10 @@ def _open(services: RecoveryServices, task: Task, state: AttemptState) -> Worksp
 async def find_landed(
     task: Task, services: AttemptServices, workspace: Workspace, *, held: bool = False
 ) -> Commit | None:
-    """The commit that ended this task in the lost life, entered into the ledger again; None when there is none.
+    """Return the commit that ended this task before the restore, recorded again; None if there is none.
 
-    A commit on the task's branch alone has not ended a task that is to be integrated; one that is `held` is not.
+    For a task that is to be integrated, a commit only on its branch does not count as its end; a `held` task is never
+    integrated.
 
     Raises:
         GitError: git could not look.
@@ -159,6 +160,6 @@ async def _enter(task: Task, services: AttemptServices, workspace: Workspace, co
 
 
 async def _moving(task: Task, services: AttemptServices, workspace: Workspace) -> bool:
-    """Whether the task's commit moves the target, as `Integration` decides it."""
+    """Check whether the task's commit moves the target, by the same rules as `Integration`."""
     asked = services.defaults.integrate if task.spec.integrate is None else task.spec.integrate
     return (workspace.is_own or asked) and await to_thread(services.git.find_obstacle, workspace) is None

@@ -1,4 +1,4 @@
-"""A suite that also runs the base's own tests which depend on what the change touches; all where it takes away."""
+"""A suite that also runs the base's tests that depend on changed files, or all of them if the task only removes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from nightshift.core.tasks.verdicts import SuiteJob, Trial, Verdict
 class WithRegression(Suite):
     """Adds to each job the tests of its base that the changed files can break, the likeliest first.
 
-    `changed` names those files where the job's base holds the change already (a merged tree), `test_paths` the places
-    that the repository's tests lie in; empty is anywhere. Where tests are staged by
-    their closure, those whose closure is not known are left to the sweep of the whole suite (`attempt.sweep`): run
-    with every task, they would make each task slower than the one before.
+    `changed` names the changed files if the job's base already contains the change (a merged tree). `test_paths` are
+    the folders of the repository's tests; empty means anywhere. If tests are staged by their closure, tests with an
+    unknown closure are left to the sweep of the whole suite (`attempt.sweep`): run with every task, they would make
+    each task slower than the one before.
     """
 
     suite: Suite
@@ -27,15 +27,15 @@ class WithRegression(Suite):
     test_paths: tuple[str, ...] = ()
 
     async def judge(self, job: SuiteJob) -> Verdict:
-        """Judge the job with its regression tests; raises what the suite raises."""
+        """Judge the job with its regression tests. Raises what the suite raises."""
         return await self.suite.judge(await asyncio.to_thread(self._with_dependants, job))
 
     async def try_out(self, job: SuiteJob) -> Trial:
-        """Try the job out, with its regression tests unless it names its tests; raises what the suite raises."""
+        """Try the job out, with its regression tests unless it names its tests. Raises what the suite raises."""
         return await self.suite.try_out(job if job.only else await asyncio.to_thread(self._with_dependants, job))
 
     async def run_base(self, job: SuiteJob) -> Trial:
-        """Run the base's tests that the job names; raises what the suite raises."""
+        """Run the base's tests that the job names. Raises what the suite raises."""
         return await self.suite.run_base(job)
 
     def _with_dependants(self, job: SuiteJob) -> SuiteJob:

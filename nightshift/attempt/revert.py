@@ -2,12 +2,12 @@
 
 The order is that of integration. Under the lock of the repository the change is undone on the tip, the tree is judged,
 the target is moved by compare-and-swap, and then the ledger is updated. Git comes first: the revert is noted before the
-branch is moved, so that `recover` can tell after a crash whether it was made. What git says counts, whatever the ledger
-has: a ledger that was restored from a backup is mended on the way.
+branch is moved, so that `recover` can tell after a crash whether it was made. Git is right whatever the ledger says: a
+ledger that was restored from a backup is corrected on the way.
 
 The run of the tests differs from that of a task in one point. A task's change may not touch tests, so the runner leaves
-such edits out; a revert takes away the very tests that came with the change. Therefore the reverted tree itself is
-judged, with its tests in the role of given ones, and what fails is compared with the tip, where it may fail already.
+such edits out, but a revert removes the very tests that came with the change. Therefore the reverted tree itself is
+judged, with its tests as given ones, and its failures are compared with the tip, where they may already occur.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ from nightshift.verdict.languages import language_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitServices:
-    """The services for acts on commits of the ledger. `open_suite` is called only where tests are to be run.
+    """The services for operations on commits of the ledger. `open_suite` is called only if tests are to be run.
 
-    `read_repository_settings` tells what its owner set for the repository of a task, `seal_key` seals notes.
+    `read_repository_settings` returns the owner's settings for a task's repository; `seal_key` seals notes.
     """
 
     git: GitManager
@@ -70,7 +70,7 @@ class CommitServices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Revert:
-    """One entry of the ledger to revert, or with `reapply` to reapply, on the branch of its workspace."""
+    """An entry of the ledger to revert (or to reapply with `reapply`) on the branch of its workspace."""
 
     entry: Entry
     workspace: Workspace
@@ -83,18 +83,18 @@ class _Revert:
 
 
 class Reverter:
-    """Reverts and reapplies, one thing at a time; on the loop of the workers."""
+    """Reverts and reapplies commits, one at a time, on the workers' event loop."""
 
     def __init__(self, services: CommitServices) -> None:
         self._services = services
         self._alone = asyncio.Lock()
 
     async def revert(self, task_id: int, *, force: bool = False, reapply: bool = False) -> Reverted:
-        """Revert what a task integrated last, or with `reapply` reapply what was reverted.
+        """Revert the commit that a task integrated last, or with `reapply` reapply the reverted one.
 
         Raises:
-            UnknownTask: there is none.
-            NotReverted: it cannot, need not or should not be; says why. `force` overrules only failing tests.
+            UnknownTask: there is no such task.
+            NotReverted: it cannot, need not or should not be reverted; says why. `force` overrules only failing tests.
             GitError: the repository cannot be used.
         """
         async with self._alone:
@@ -107,7 +107,7 @@ class Reverter:
                 return await self._finish(_Revert(entry=entry, workspace=workspace, force=force, reapply=reapply))
 
     async def recover(self) -> None:
-        """Finish the revert that was under way when its process died, or forget it if its branch was not moved."""
+        """Finish the revert that was in progress when its process died, or forget it if its branch was not moved."""
         async with self._alone:
             await self._recover()
 
@@ -133,7 +133,7 @@ class Reverter:
         return self._services.git.holds(workspace, by, self._services.git.tip(workspace))
 
     def _entry(self, task_id: int, reapply: bool) -> Entry:
-        """The newest commit of the task that stands, or with `reapply` that was reverted; else the newest of all."""
+        """Return the newest integrated commit that is not reverted (with `reapply`: is reverted), else the newest."""
         self._services.queue.get(task_id)
         entries = self._services.ledger.page(500, task_id=task_id)
         if not entries:
@@ -175,7 +175,7 @@ class Reverter:
         )
 
     async def _to_undo(self, revert: _Revert, tip: str) -> str:
-        """The commit to undo: the agent's, or the revert of it."""
+        """Return the commit to undo: the agent's, or the revert of it."""
         git, entry, workspace = self._services.git, revert.entry, revert.workspace
         if not await asyncio.to_thread(git.holds, workspace, entry.commit, tip):
             raise history_rewritten(entry, revert.branch)
@@ -205,7 +205,7 @@ class Reverter:
         return draft
 
     async def _judge(self, revert: _Revert, draft: Commit, tip: str) -> str:
-        """A sentence on the tests that passed; raises NotReverted where one is broken, or none can be run."""
+        """Return a sentence on the passed tests; raises NotReverted if tests break, or if none can be run."""
         git, entry, workspace = self._services.git, revert.entry, revert.workspace
         tree, before = [await asyncio.to_thread(git.tree, workspace, each) for each in (draft.id, tip)]
         changed = await asyncio.to_thread(git.list_changed_paths, workspace, tip, draft.id)
@@ -237,12 +237,12 @@ class Reverter:
         return self._services.queue.get(task_id).spec.limits.over(self._services.limits).of_run()
 
     def _packages(self, entry: Entry, workspace: Workspace) -> Mapping[str, str]:
-        """Those that the task was judged with."""
+        """Return the packages with which the task was judged."""
         state = self._services.steps.last_work(entry.task_id, entry.attempt)
         return state.packages if state else self._read_packages(entry, workspace)
 
     def _read_packages(self, entry: Entry, workspace: Workspace) -> Mapping[str, str]:
-        """The packages by the note beside the commit: steps of a task that ended long ago are pruned, notes are not."""
+        """Return the packages from the commit's note: steps of old tasks are pruned, notes are not."""
         text = self._services.git.read_note(workspace, entry.commit)
         try:
             return evidence.read_note(text).packages if text else {}
@@ -265,14 +265,14 @@ def _event(entry: Entry, done: Pending, judged: str) -> Event:
 
 
 BATCH = 20
-"""How many files of tests one run has."""
+"""Number of test files in one run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevertTrees:
-    """The trees that are compared: the tip, the result of the revert, and the paths at which they differ.
+    """The trees to compare: the tip, the result of the revert, and the paths at which they differ.
 
-    With `whole_tree` tests of unknown closure count as reaching every file, as in the owner's repositories.
+    With `whole_tree` tests with an unknown closure count as reaching every file, as in the owner's repositories.
     """
 
     tip: Tree
@@ -281,7 +281,7 @@ class RevertTrees:
     whole_tree: bool
 
     def parts(self) -> list[tuple[Scope, RevertTrees]]:
-        """The parts of a workspace at which the trees differ, each with its own paths."""
+        """Return the parts of a workspace at which the trees differ, each with its own paths."""
         differing_parts = list[tuple[Scope, RevertTrees]]()
         for scope in scopes_of(self.tip, self.reverted):
             tip, reverted = scope.of(self.tip), scope.of(self.reverted)
@@ -291,7 +291,7 @@ class RevertTrees:
         return differing_parts
 
     def reached(self, imports: ImportCache) -> frozenset[str]:
-        """The files of tests in the reverted tree that can see one of the paths."""
+        """Return the test files in the reverted tree that can see one of the changed paths."""
         return dependants(self.reverted, self.changed, imports, unknown=self.whole_tree)
 
 
@@ -303,13 +303,13 @@ class JudgedRevert:
     broken: tuple[str, ...] = ()
 
     def plus(self, other: JudgedRevert, scope: Scope) -> JudgedRevert:
-        """Both together; the other is of a part of the repository."""
+        """Combine two results; the other one is of the part `scope` of the repository."""
         broken = (scope.full(name) if " " not in name else name for name in other.broken)
         return JudgedRevert(passed=self.passed + other.passed, broken=(*self.broken, *broken))
 
     @property
     def sentence(self) -> str:
-        """For the message of the commit."""
+        """The sentence for the message of the commit."""
         if not self.passed:
             return "No test of other work reaches its files."
         return f"{self.passed} test{'s that reach' if self.passed > 1 else ' that reaches'} its files passed."
@@ -317,7 +317,7 @@ class JudgedRevert:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevertJudge:
-    """Runs the tests; `packages` are those that they may need, name to exact version. No suite is needed for none."""
+    """Runs the tests; `packages` maps names to exact versions that they may need. No suite is needed without tests."""
 
     suite: Suite | None
     limits: RunLimits
@@ -325,7 +325,7 @@ class RevertJudge:
     environments: EnvironmentStore | None = None
 
     async def judge(self, trees: RevertTrees, tests: Collection[str]) -> JudgedRevert:
-        """Judge a revert by these files of tests.
+        """Judge a revert by these test files.
 
         Raises:
             SandboxError: nothing could be run.
@@ -363,7 +363,7 @@ def _batches(paths: Collection[str]) -> Iterator[tuple[Language, list[str]]]:
 
 
 def _faults(verdict: Verdict) -> frozenset[str]:
-    """The tests that fail; where none does and the run still proved nothing, the reason."""
+    """Return the failing tests; if none fails and the run still proved nothing, the reason."""
     return frozenset() if verdict.passed else verdict.failing or frozenset({verdict.reason})
 
 
@@ -371,16 +371,16 @@ def _faults(verdict: Verdict) -> frozenset[str]:
 
 
 SHOWN = 10
-"""How many tests or commits are named."""
+"""Most tests or commits that a message names."""
 
 
 def no_commit(task_id: int) -> NotReverted:
-    """The task changed nothing."""
+    """Return the error for a task that changed nothing."""
     return NotReverted(f"task {task_id} made no commit, so there is nothing to revert")
 
 
 def not_integrated(entry: Entry) -> NotReverted:
-    """The work waits on a branch of its own, or did until it was discarded."""
+    """Return the error for work that waits on its own branch, or did until it was discarded."""
     number = entry.task_id
     if entry.discarded_at:
         return NotReverted(f"task {number} was not integrated: its branch {entry.branch} was discarded")
@@ -392,7 +392,7 @@ def not_integrated(entry: Entry) -> NotReverted:
 
 
 def is_draft(entry: Entry) -> NotReverted:
-    """The commit never passed."""
+    """Return the error for a draft, which never passed."""
     return NotReverted(
         f"task {entry.task_id} left a draft, which did not pass and was not integrated: there is nothing to revert\n"
         f"`{format_command(f'discard {entry.task_id}')}` deletes its branch {entry.branch}"
@@ -400,7 +400,7 @@ def is_draft(entry: Entry) -> NotReverted:
 
 
 def branch_left_alone(entry: Entry, why: str) -> NotReverted:
-    """The branch may not be moved by us."""
+    """Return the error for a branch that the daemon may not move."""
     reason = why.partition(";")[0]
     return NotReverted(
         f"{reason}, and what you have checked out is never touched\n`git revert {entry.commit[:10]}` does it there"
@@ -408,12 +408,12 @@ def branch_left_alone(entry: Entry, why: str) -> NotReverted:
 
 
 def history_rewritten(entry: Entry, branch: str) -> NotReverted:
-    """The commit is gone from its branch."""
+    """Return the error for a commit that is gone from its branch."""
     return NotReverted(f"{entry.commit[:10]} of task {entry.task_id} is not in the history of {branch} any more")
 
 
 def refuse_second_revert(entry: Entry, by: str) -> NotReverted:
-    """Once is enough."""
+    """Return the error for work that is already reverted."""
     number = entry.task_id
     return NotReverted(
         f"task {number} is reverted already, by {by[:10]}; `{format_command(f'reapply {number}')}` reapplies it"
@@ -421,17 +421,17 @@ def refuse_second_revert(entry: Entry, by: str) -> NotReverted:
 
 
 def never_reverted(entry: Entry) -> NotReverted:
-    """There is no revert that could be undone."""
+    """Return the error for work without a revert to undo."""
     return NotReverted(f"the work of task {entry.task_id} was not reverted, so there is nothing to reapply")
 
 
 def nothing_left(entry: Entry, branch: str) -> NotReverted:
-    """Later commits have undone it already."""
+    """Return the error for work that later commits have already undone."""
     return NotReverted(f"{branch} has nothing left of what task {entry.task_id} changed")
 
 
 def conflicts_with_later(entry: Entry, paths: Sequence[str], later: Sequence[LogLine]) -> NotReverted:
-    """Later commits changed the same lines."""
+    """Return the error for later commits that changed the same lines."""
     return NotReverted(
         "\n".join([
             f"later commits changed the same lines in {name_first(paths, SHOWN)}; nothing was changed",
@@ -442,7 +442,7 @@ def conflicts_with_later(entry: Entry, paths: Sequence[str], later: Sequence[Log
 
 
 def breaks_tests(entry: Entry, broken: Sequence[str], later: Sequence[LogLine], *, reapply: bool) -> NotReverted:
-    """Other tests need it."""
+    """Return the error for a revert that makes other tests fail."""
     how, option = ("with", "reapply") if reapply else ("without", "revert")
     return NotReverted(
         "\n".join([
@@ -454,7 +454,7 @@ def breaks_tests(entry: Entry, broken: Sequence[str], later: Sequence[LogLine], 
 
 
 def not_judged(entry: Entry, why: str, *, reapply: bool) -> NotReverted:
-    """No test can be run here."""
+    """Return the error for tests that cannot be run here."""
     option = "reapply" if reapply else "revert"
     return NotReverted(
         f"the tests that its files reach cannot be run: {why}\n"

@@ -1,4 +1,4 @@
-"""The services of an attempt, and the settings that hold for every attempt unless its task says otherwise."""
+"""The services of an attempt, and the settings of every attempt unless its task says otherwise."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from nightshift.verdict.checks.hooks.hooks import CommandHooks
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Defaults:
-    """The settings' answer where a task says nothing."""
+    """The settings that apply if a task says nothing."""
 
     limits: Limits
     warn_at: int = 12
@@ -44,18 +44,20 @@ class Defaults:
     split: bool = False
     integrate: bool = False
     integrate_self_tested: bool = False
-    """Whether a commit that only tests of the agent's own judged lands in a repository of the owner's."""
+    """True if a commit that was judged only by the agent's own tests may land in an owner's repository."""
     held_out_share: float = SHARE
     environments: Literal["trust", "ask"] = "trust"
-    """Whether what the owner's own commits declare is installed without a question."""
+    """`trust` installs what the owner's own commits declare without asking; `ask` asks first."""
     setup_scripts: Literal["ask", "trust", "off"] = "ask"
-    """Whether scripts of the owner's own commits may prepare the environment."""
+    """Consent for scripts of the owner's own commits that prepare the environment: asked for, given (`trust`) or denied
+    (`off`).
+    """
     agent: AgentSettings = field(default_factory=AgentSettings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptServices:
-    """Every service an attempt needs, each built once by `bootstrap`."""
+    """All services of an attempt, each built once by `bootstrap`."""
 
     db: Database
     queue: QueueManager
@@ -72,27 +74,27 @@ class AttemptServices:
     defaults: Defaults
     clock: Clock = utc_now
     seal_key: bytes = b""
-    """Seals the notes of this home; empty where it has none."""
+    """Seals the notes of this home; empty if it has no key."""
     environments: EnvironmentStore | None = None
-    """The environments that repositories declare; without it runs have what every run has."""
+    """The environments that repositories declare; without it runs only have what every run has."""
     imports: ImportCache = field(default_factory=ImportCache)
     server_tools: ServerTools | None = None
     """Tools of servers that the owner configured."""
     change_checks: tuple[ChangeCheck, ...] = ()
-    """The checks of a change before anything of it runs."""
+    """The checks of a change before any of it runs."""
     hooks: CommandHooks = field(default_factory=CommandHooks)
-    """The check of the task's own test command."""
+    """Checks the task's own test command."""
     symbol_cache: SymbolCache = field(default_factory=SymbolCache)
     corpora: CorpusCache = field(default_factory=CorpusCache)
     read_repository_settings: Callable[[TaskSpec], RepositorySettings] = lambda _spec: RepositorySettings()
-    """Tells what its owner set for the repository of a task; reads the database."""
+    """Returns the owner's settings for the repository of a task; reads the database."""
     widened: Callable[[TaskSpec], TaskSpec] = lambda spec: spec
     """Adds to a task what the settings allow in its repository."""
     unable: Callable[[TaskSpec], str] = lambda _spec: ""
-    """Says why this machine cannot judge a task; empty where it can."""
+    """Returns why this machine cannot judge a task; empty if it can."""
     exchanged: Callable[[], str] = lambda: ""
-    """Says that files of the program were exchanged, so that what it loads now is of another version."""
+    """Returns a message if program files were replaced, so that newly loaded code is of another version; else empty."""
     landing: LandingPort | None = None
-    """Lets one node at a time move a branch that several share; None where this machine belongs to no hub."""
+    """Lets one node at a time move a shared branch; None if this machine belongs to no hub."""
     merge_locks: defaultdict[Path, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
-    """One for each repository (its `.git` folder): whoever moves its target branch holds it."""
+    """One lock for each repository (its `.git` folder), held while its target branch is moved."""

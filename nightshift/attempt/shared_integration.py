@@ -1,4 +1,4 @@
-"""Integration of a hub's task: the remote decides, and what waits for the same branch lands together."""
+"""Integration of a hub's task: the remote decides, and commits that wait for the same branch land together."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from nightshift.core.tasks.revisions import Commit, Workspace
 from nightshift.core.tasks.verdicts import Label, SuiteJob, Verdict
 
 REMOTE_S = 60.0
-"""While the remote cannot be reached, what is ready to land is tried again after so long."""
+"""Seconds between attempts to land while the remote is unreachable."""
 OF_UNMERGED = "several changes were judged together: mutants, and tests that fail without the change, are of each alone"
 
 
 class SharedIntegration(Integration):
-    """Lands the work of a task that the hub gave to this node; `services.landing` is there."""
+    """Lands the work of a task that the hub gave to this node; requires `services.landing`."""
 
     async def _commit_and_move(self, workspace: Workspace, state: AttemptState) -> Landed | Reopened:
         """Commit, and move the remote's branch, or give the commit a branch of its own there.
@@ -60,7 +60,7 @@ class SharedIntegration(Integration):
     async def _land_in_turn(
         self, landing: LandingPort, workspace: Workspace, commit: Commit, state: AttemptState
     ) -> Landed | Reopened:
-        """Offer a commit to whoever lands next, wait for the turn of this node, and land."""
+        """Offer a commit to the node that lands next, wait for this node's turn, and land."""
         git, offered = self.services.git, ""
 
         async def offer() -> tuple[str, str]:
@@ -75,12 +75,12 @@ class SharedIntegration(Integration):
             await asyncio.to_thread(git.follow, workspace, workspace.target)
             end = await self._in_turn(turn, workspace, commit, state)
         if offered:
-            with suppress(RemoteAway):  # a branch that is left over does no harm
+            with suppress(RemoteAway):  # a leftover branch does no harm
                 await asyncio.to_thread(git.unpublish, workspace, offered, commit.id)
         return end
 
     def _kind(self, state: AttemptState) -> str:
-        """The kind of candidates that may be judged in one run with this one; empty for a run of its own kind."""
+        """Return the kind of candidates that one run may judge with this one; empty if it needs a run of its own."""
         spec, verdict = self.task.spec, state.verdict
         own_kind = spec.test_command or spec.mcp or state.packages or state.removed_tests
         documents = verdict is not None and verdict.evidence.label is Label.DOCUMENTED
@@ -89,8 +89,8 @@ class SharedIntegration(Integration):
     async def _in_turn(
         self, turn: Turn, workspace: Workspace, commit: Commit, state: AttemptState
     ) -> Landed | Reopened:
-        """Land while the branch is this node's to move; with others that wait, if they pass together."""
-        # Whoever landed it may have died before he told.
+        """Land while the branch is this node's to move; together with other waiting commits if they pass together."""
+        # Another node may have landed it and died before it reported that.
         if landed := await asyncio.to_thread(self.services.git.find_landed, workspace):
             return await self._record_landed(workspace, state, landed)
         if turn.others and (end := await self._land_together(turn, workspace, commit, state)):
@@ -98,7 +98,7 @@ class SharedIntegration(Integration):
         return await self._integrate(workspace, commit, state)
 
     async def _record_landed(self, workspace: Workspace, state: AttemptState, landed: Commit) -> Landed:
-        """Record the task's commit that another node moved the target to."""
+        """Record the task's commit to which another node moved the target."""
         self._events.emit(Kind.INTEGRATED, f"{landed.id[:10]} was landed by another node", **commit_data(landed))
         await self._record_with_note(workspace, state, landed, self._describe_judged(state))
         return self._describe_end()
@@ -115,7 +115,7 @@ class SharedIntegration(Integration):
     async def _land_together(
         self, turn: Turn, workspace: Workspace, commit: Commit, state: AttemptState
     ) -> Landed | None:
-        """Land with what others have ready, judged on one merged tree; None where this one has to be landed alone."""
+        """Land together with others' ready commits, judged on one merged tree; None if this one must land alone."""
         git, landing = self.services.git, self.services.landing
         assert landing, "a task of a hub has a way to land"
         tip = await asyncio.to_thread(git.tip, workspace)
@@ -150,11 +150,11 @@ class SharedIntegration(Integration):
         return self._describe_end()
 
     def _candidates(self, workspace: Workspace, others: Sequence[Waiting]) -> list[Candidate]:
-        """Fetch others' ready commits; not those that stand in the target already, or are gone from the remote."""
+        """Fetch others' ready commits, except those that are already in the target or gone from the remote."""
         git, candidates = self.services.git, list[Candidate]()
         for waiting in others:
             if git.find_landed(replace(workspace, mark=waiting.mark, since=None)):
-                continue  # its own node finds it as well
+                continue  # its own node finds it too
             if commit := git.fetch_commit(workspace, waiting.branch, waiting.commit):
                 candidates.append(Candidate(key=waiting.task_id, commit=commit, spec=waiting.spec))
         return candidates
@@ -184,10 +184,10 @@ class SharedIntegration(Integration):
         if not await asyncio.to_thread(git.publish, workspace, candidate.id, tip):
             await asyncio.to_thread(git.follow, workspace, workspace.target)
             return False
-        await asyncio.to_thread(git.advance, workspace, candidate, tip)  # else what follows the remote has done it
+        await asyncio.to_thread(git.advance, workspace, candidate, tip)  # or following the remote did it
         return True
 
     async def _push(self, workspace: Workspace, end: Landed) -> Landed:
-        """Note that the commit is at the remote already."""
+        """Record that the commit is already at the remote."""
         await asyncio.wrap_future(self.services.state.record_push(str(workspace.repo), end.commit or ""))
         return end

@@ -1,9 +1,9 @@
-"""A task that is worked on in subtasks: how its plan becomes tasks, and how it goes on when they have ended.
+"""A task that is worked on in subtasks: how its plan becomes tasks, and how it continues when they have ended.
 
-Subtasks are tasks of the daemon's own workspace and land there like any other, in the order that their dependencies ask
-for; so the whole goes on from the tip, which holds their work, and its own tests judge it there. What is left of its
-budget is shared: each subtask gets an equal share as its limit, one stays with the whole, and the whole is charged with
-what the subtasks really used (`attempt.budget`), so what they leave is its own again.
+Subtasks are tasks of the daemon's own workspace and land there like any other, in the order of their dependencies. So
+the whole continues from the tip, which contains their work, and its own tests judge it there. The remaining budget is
+shared: each subtask gets an equal share as its limit, and one share stays with the whole. The whole is charged with
+what the subtasks really used (`attempt.limits`), so it gets back what they leave.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ _REASON_CHARS = 600
 
 
 def may_split(spec: TaskSpec, by_default: bool) -> bool:
-    """Tell whether a plan may split the task: its owner or the settings want it, and there is what judges the whole.
+    """Check whether a plan may split the task: the owner or the settings want it, and something judges the whole.
 
-    In a repository of the owner's the subtasks would have to land on the task's own branch; that is not built. A task
-    that brings files of its own would have to give each to one of its subtasks.
+    In an owner's repository the subtasks would have to land on the task's own branch; that is not implemented. A task
+    that brings its own files would have to give each file to one of its subtasks.
     """
     wanted = by_default if spec.split is None else spec.split
     return wanted and spec.repo is None and not spec.files and bool(spec.tests or spec.test_command)
 
 
 def split(task: Task, state: AttemptState, left: Limits) -> Split:
-    """Build the error that ends the attempt for now: the subtasks that its plan names, as tasks.
+    """Build the error that ends the attempt for now: the subtasks of its plan, as tasks.
 
     Args:
         task: the whole.
         state: its state, with the plan.
-        left: what the whole may still use of models; None is unlimited.
+        left: the whole's remaining model budget; None is unlimited.
     """
     limits = _share(task.spec.limits, left, len(state.parts) + 1)
     project = state.project or ROOT
@@ -48,9 +48,9 @@ def split(task: Task, state: AttemptState, left: Limits) -> Split:
 
 
 def _spec(parent_spec: TaskSpec, subtask: Subtask, limits: Limits, project: str) -> TaskSpec:
-    """The subtask as a task: what its owner allows and wants of the whole holds for it, but he is not asked about it.
+    """Return the subtask as a task: the owner's permissions and wishes for the whole apply, but it asks no questions.
 
-    The tests of the whole stay the whole's, but for those that the plan names: they were given by the owner.
+    The tests of the whole stay with the whole, except those that the plan names for a subtask: the owner gave them.
     """
     return TaskSpec(
         description=_words(subtask),
@@ -81,7 +81,7 @@ def _words(subtask: Subtask) -> str:
 
 
 def _share(limits: Limits, left: Limits, shares: int) -> Limits:
-    """The limits with an equal share of what is left of those that count over a task's whole life."""
+    """Return the limits with an equal share of the remaining budgets of a task's whole life."""
     return replace(
         limits,
         model_calls=None if left.model_calls is None else max(1, left.model_calls // shares),
@@ -91,20 +91,20 @@ def _share(limits: Limits, left: Limits, shares: int) -> Limits:
 
 
 def have_ended(subtasks: Sequence[Task]) -> bool:
-    """Tell whether the whole may go on: there are subtasks, and each is done or has failed for good."""
+    """Check whether the whole may continue: there are subtasks, and each is done or has failed for good."""
     return bool(subtasks) and all(part.status in {Status.DONE, Status.FAILED} for part in subtasks)
 
 
 def go_on(state: AttemptState, tip: str, subtasks: Sequence[Task]) -> AttemptState:
-    """The whole's state on the tip that holds its subtasks' work: to be judged, or to be planned anew.
+    """Return the whole's state on the tip that contains its subtasks' work: to be judged, or to be planned again.
 
-    What is held out follows from all tests of a task together, so a subtask that got some of the whole's may have been
-    shown what the whole holds out; then that is no witness any more.
+    The held-out cases depend on all tests of a task together, so a subtask with some of the whole's tests may have seen
+    cases that the whole holds out. Then these cases no longer prove anything.
 
     Args:
-        state: as it was split.
-        tip: the commit to go on from.
-        subtasks: what became of them.
+        state: the state at the split.
+        tip: the commit to continue from.
+        subtasks: the ended subtasks.
     """
     saw = state.saw_held_out or any(part.tests for part in state.parts)
     on_tip = replace(state, base=tip, change={}, verdict=None, saw_held_out=saw)

@@ -1,7 +1,7 @@
-"""Runs the tests of the workspace that no single task can answer for: those whose closure is not known.
+"""Runs the workspace's tests that no single task can answer for: those with an unknown closure.
 
 Such a test may see any file, so any task could break it; run with each task they would make the thousandth slower than
-the first. They are run in batches while the workers are idle, once for each new tip. What fails alone as well is
+the first. They run in batches while the workers are idle, once for each new tip. A test file that also fails alone is
 bisected to the commit that caused it, and so to its task, if it fails at that commit and not at its parent.
 """
 
@@ -32,13 +32,14 @@ _KEY = "swept_commit"
 
 
 class Sweep:
-    """Keeps an eye on the daemon's own repository.
+    """Watches the daemon's own repository.
 
     Args:
-        services: what an attempt is given.
-        workspace: that repository's folder; nothing happens before it is there.
-        idle: tells whether the workers have nothing to do; a sweep goes on from batch to batch only then.
-        look_s: how often the tip is looked at.
+        services: the services of an attempt.
+        workspace: that repository's folder; nothing happens before it exists.
+        idle: returns whether the workers have nothing to do; a sweep only continues with the next batch if they are
+            idle.
+        look_s: seconds between checks of the tip.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class Sweep:
         self._services = services
 
     async def run(self) -> None:
-        """Look again and again, until cancelled. Trouble with one sweep is reported, and the next one tries anew."""
+        """Sweep repeatedly until cancelled. A failed sweep is reported, and the next one tries again."""
         while True:
             await asyncio.sleep(self._look_s)
             if not (self._idle() and self._workspace.exists()):
@@ -62,7 +63,7 @@ class Sweep:
                 self._events.emit(Kind.SWEPT, f"the whole suite could not be run: {error}", level=Level.WARNING)
 
     async def once(self) -> bool:
-        """Judge the tip, unless that was done; report what broke, and by which task. True when all passed."""
+        """Judge the tip unless that was done; report what broke, and by which task. Return True if all passed."""
         tip = await asyncio.to_thread(self._services.git.resolve, None, BRANCH)
         last = self._services.state.get(_KEY)
         if tip == last:
@@ -78,7 +79,7 @@ class Sweep:
         return not failing
 
     async def _failing(self, commit: str, only: Sequence[str] | None) -> tuple[str, ...] | None:
-        """The test files of a commit that fail, of those of unknown closure or of `only`; None when work came up."""
+        """Return a commit's failing test files among `only`, or those with an unknown closure; None if work came up."""
         full_tree = await asyncio.to_thread(self._services.git.tree, None, commit)
         failing: list[str] = []
         for scope in await asyncio.to_thread(scopes_of, full_tree):
@@ -89,7 +90,7 @@ class Sweep:
         return tuple(failing)
 
     async def _failing_in(self, scope: Scope, tree: Tree, only: Sequence[str] | None) -> list[str] | None:
-        """The test files of one part of the workspace that fail also when they run alone, with paths of that part."""
+        """Return the test files of one part of the workspace that also fail alone, as paths of that part."""
         if only is None:
             paths = await asyncio.to_thread(self._unknown, tree)
         else:
@@ -116,7 +117,7 @@ class Sweep:
         return failing
 
     async def _run(self, job: SuiteJob, paths: Sequence[str]) -> list[str]:
-        """Run test files in a sandbox of their own, with which ends what they leave behind; gives those that fail."""
+        """Run test files in a sandbox of their own, which also ends leftover processes; return the failing ones."""
         texts = {path: read_text(job.base, path) for path in paths}
         verdict = await self._services.suite.judge(replace(job, given=texts))
         return sorted({test.partition("::")[0] for test in verdict.failing} & texts.keys())
@@ -131,7 +132,7 @@ class Sweep:
         ]
 
     async def _blame(self, failing: Sequence[str], tip: str, good: str | None) -> None:
-        """Report for each of the files the first commit after `good` at which it fails, found by bisection."""
+        """Report the first commit after `good` at which each of the files fails, found by bisection."""
         log = await asyncio.to_thread(self._services.git.recent_commits, None, HISTORY, tip)
         ids = [line.id for line in log]
         suspects = list(log[: ids.index(good)] if good in ids else log)[::-1]
@@ -150,7 +151,7 @@ class Sweep:
             left -= {*blamed}
 
     async def _find_culprit(self, suspects: Sequence[LogLine], files: Sequence[str]) -> tuple[LogLine, list[str]]:
-        """The first of the suspects at which one of the files fails, and those that fail there and not before it."""
+        """Return the first suspect at which one of the files fails, and the files that fail there but not before it."""
         low, high = 0, len(suspects) - 1
         while low < high:
             middle = (low + high) // 2

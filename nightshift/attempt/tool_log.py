@@ -1,4 +1,4 @@
-"""The tool calls of one attempt, kept under its worker's fence (a `core.ports.ToolLog`)."""
+"""The tool calls of one attempt, stored under its worker's fencing token (a `core.ports.ToolLog`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nightshift.storage.db.tool_store import ToolStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptToolLog:
-    """The log of an attempt's calls; `say` is told of each in a few words."""
+    """The log of an attempt's calls; `say` receives a short description of each."""
 
     store: ToolStore
     fence: int
@@ -21,11 +21,11 @@ class AttemptToolLog:
     say: Callable[[str], None]
 
     def stored(self, position: ToolPlace) -> ToolRecord | None:
-        """Find the stored result of the call of this place, marked as replayed, or None when it is not known."""
+        """Return the stored result of the call at this position, marked as replayed, or None if there is none."""
         return self.store.stored(position)
 
     async def save(self, position: ToolPlace, record: ToolRecord) -> None:
-        """Store it, with the change after it and an event; it is durable when this returns.
+        """Store a record with the change after it and an event; it is durable when this returns.
 
         Raises:
             StaleFence: the task is no longer this worker's.

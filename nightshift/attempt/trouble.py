@@ -1,7 +1,7 @@
-"""Tells trouble around a task from the task's own failure: a place that is away or full, a lock, a machine in want.
+"""Distinguishes trouble around a task from its own failure: a disk that is away or full, a lock, a lack of memory.
 
-What is in trouble is not the task, so that nothing of it counts as a try: it keeps its steps and its change and waits,
-hours if need be. The first task that meets a trouble looks again and again, the others wait for it.
+Such trouble is not the task's fault, so it does not count as a try: the task keeps its steps and its change and waits,
+for hours if need be. The first task that meets a trouble checks repeatedly whether it is over; the others wait for it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from nightshift.core.errors import GitError, GitKilled, PlaceUnready, ReferenceLocked, SandboxError, SandboxUnready
 
-# What a file system says for as long as it cannot do its work.
+# Error numbers that a file system returns as long as it cannot work.
 _OF_PLACES = {
     errno.ENOSPC: "is full",
     errno.EDQUOT: "is full: the quota is used up",
@@ -36,12 +36,12 @@ _OF_MACHINE = {
 }
 _BY_WORDS = {os.strerror(number).lower(): number for number in (*_OF_PLACES, *_OF_MACHINE)}
 _LEAST_BYTES, _LEAST_INODES = 1 << 20, 16
-# How long a task waits: the first look comes soon; the one that looks for all does so each minute at last.
+# Seconds that a task waits. The first check comes soon; the task that checks for all does so at most once a minute.
 _FIRST_S, _LOOKS_S, _OTHERS_S = 5.0, 60.0, 300.0
 
 
 def find_trouble(error: BaseException, repo: Path) -> str:
-    """Say for what a task of a repository has to wait; nothing where a failure is its own."""
+    """Return what a task of a repository must wait for; empty if a failure is its own."""
     for each in _chain(error):
         if isinstance(each, ReferenceLocked):
             return f"a lock in {_short(repo)}: {each}"
@@ -60,7 +60,7 @@ def find_trouble(error: BaseException, repo: Path) -> str:
 
 
 def find_lack(repo: Path) -> str:
-    """Say what a place lacks that a task works in; nothing for one that is as it should be."""
+    """Return what prevents work in a repository; empty if nothing does."""
     try:
         room = os.statvfs(repo)
     except OSError as error:
@@ -76,7 +76,7 @@ def find_lack(repo: Path) -> str:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """An error and those that led to it."""
+    """Yield an error and the errors that led to it."""
     seen = set[int]()
     waiting: list[BaseException | None] = [error]
     while waiting:
@@ -89,7 +89,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _number_of(error: BaseException) -> int:
-    """The number of a system's error; git and sandboxes repeat its words."""
+    """Return the system's error number, 0 if there is none; the messages of git and sandboxes contain its text."""
     if isinstance(error, OSError):
         return error.errno or 0
     if isinstance(error, GitError | SandboxError):
@@ -105,13 +105,13 @@ def _short(path: Path) -> str:
 
 @dataclass(slots=True)
 class Troubles:
-    """The troubles that tasks wait for, each with the task that looks whether it is over."""
+    """The troubles that tasks wait for, each with the task that checks whether it is over."""
 
     _looking: dict[str, int] = field(default_factory=dict)
     _waits: dict[int, int] = field(default_factory=dict)
 
     def enter(self, task_id: int, why: str, now: datetime) -> tuple[datetime, bool]:
-        """Note that a task waits; gives until when, and whether the trouble is new."""
+        """Record that a task waits; return until when, and whether the trouble is new."""
         is_new = why not in self._looking
         self.leave(task_id, but=why)
         looks = self._looking.setdefault(why, task_id) == task_id
@@ -120,7 +120,7 @@ class Troubles:
         return now + timedelta(seconds=rest_s), is_new
 
     def leave(self, task_id: int, *, but: str = "") -> tuple[str, ...]:
-        """Note that a task waits for nothing but one trouble any more; gives the troubles for which it looked."""
+        """Record that a task waits for nothing, or only for one trouble; return the other troubles that it checked."""
         over = tuple(why for why, looking in self._looking.items() if looking == task_id and why != but)
         for why in over:
             del self._looking[why]

@@ -1,7 +1,7 @@
-"""Run a coroutine to its end, whatever cancels the task that waits for it.
+"""Runs a coroutine to its end, even if the task that waits for it is cancelled.
 
-`asyncio.shield` protects the inner task but lets go of it: its waiter goes on while the work is half done. A unit that
-moves a git reference and writes its record must be over before anybody decides how the task ended.
+`asyncio.shield` protects the inner task but does not wait for it: the waiting task continues while the work is half
+done. A unit that moves a git reference and writes its record must be finished before the task's ending is decided.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ T = TypeVar("T")
 
 
 async def run_to_end(work: Coroutine[Any, Any, T]) -> T:
-    """Run `work` until it ends and return its result; a cancel that arrives meanwhile is raised afterwards.
+    """Run `work` until it ends and return its result; a cancellation that arrives meanwhile is raised afterwards.
 
     Raises:
-        CancelledError: the caller was cancelled; `work` has ended all the same, and its error is the cause.
+        CancelledError: the caller was cancelled; `work` has still ended, and its error is the cause.
     """
     job = asyncio.ensure_future(work)
     cancel: asyncio.CancelledError | None = None

@@ -1,8 +1,9 @@
-"""Looks at a commit again: whether it is what its note says, and whether what was proved then is proved now.
+"""Verifies a commit again: whether its note describes it, and whether its evidence still holds.
 
-Two halves. What git and the note say of the commit is compared without running anything; a note that does not belong to
-the commit ends it there, because its tests prove nothing about another tree. Then everything that the note names is run
-again in a sandbox, on the parent with the commit's change on top: the same tests, with new copies.
+There are two halves. First the note's claims about the commit are compared with git, without running anything. A note
+that does not belong to the commit ends the verification, because its tests prove nothing about another tree. Then
+everything that the note names is run again in a sandbox, on the parent with the commit's change on top: the same tests,
+with new must-fail copies.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ _FETCH = f"git fetch origin {NOTES}:{NOTES}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedSuite:
-    """A suite, or why nothing may be executed here."""
+    """A suite, or the reason why nothing may be executed here."""
 
     suite: Suite | None
     why_not: str = ""
@@ -56,13 +57,13 @@ class OpenedSuite:
 
 
 class Verification:
-    """Looks at the commits of one repository again.
+    """Verifies the commits of one repository again.
 
     Args:
-        git: reads it; nothing is written to it.
-        repo: a checkout of it.
-        open_suite: finds a sandbox; called only when there is something to run.
-        key: of this home's seal, empty where it has none.
+        git: reads the repository; nothing is written to it.
+        repo: a checkout of the repository.
+        open_suite: finds a sandbox; called only if there is something to run.
+        key: of this home's seal, empty if it has none.
     """
 
     def __init__(
@@ -71,10 +72,10 @@ class Verification:
         self._git, self._repo, self._open_suite, self._key = git, repo, open_suite, key
 
     async def verify(self, name: str, listener: Told | None = None) -> Report:
-        """Look at the commit that a name stands for; `listener` hears what is done, and what was found so far.
+        """Verify the commit with this name; `listener` receives the current activity and the checks so far.
 
         Raises:
-            UnknownCommit: there is none.
+            UnknownCommit: there is no such commit.
             NoEvidence: it has no note; the message says how to fetch notes.
             GitError: the repository cannot be read.
         """
@@ -110,7 +111,7 @@ class Verification:
         return self._git.describe(self._repo, commit), self._git.read_note(self._repo, commit)
 
     def _missing(self, facts: CommitFacts) -> str:
-        """Why there may be no note, and what to do about it."""
+        """Return why there may be no note, and what to do about it."""
         if undoes(facts.message):
             return _REVERT
         if task_of(facts.message) is not None and FORCED in facts.message:
@@ -155,7 +156,7 @@ class Verification:
 
 
 async def choose_environment(opened: OpenedSuite, note: Note, base: Tree) -> str:
-    """The digest of the environment that a note names, or of what the base declares if that is another one now."""
+    """Return the digest of the environment that a note names, or of the base's declarations if these differ now."""
     if not note.environment or opened.environments is None:
         return ""
     if await opened.environments.declares(base, note.environment):
@@ -169,7 +170,7 @@ def _to_run(note: Note) -> str:
 
 
 def describe_draft(blank: Report, facts: CommitFacts, text: str | None, key: bytes) -> Report:
-    """The report on a draft, which claims nothing that could be run again: how its tests ended, as its note says."""
+    """Return the report on a draft, which claims nothing that could be run again: the test results in its note."""
     number = draft_of(facts.message)
     report = replace(blank, label=Label.DRAFT, task=int(number) if number.isdecimal() else None, is_draft=True)
     try:
@@ -199,7 +200,7 @@ def _seal(sealed: Sealed) -> Check:
 
 
 def belongs(note: Note, facts: CommitFacts) -> tuple[Check, ...]:
-    """Whether the note was written for this very commit, tree and parent."""
+    """Check whether the note was written for exactly this commit, tree and parent."""
     return (
         ok("commit", "the note was written for it")
         if note.commit == facts.id
@@ -212,12 +213,12 @@ def belongs(note: Note, facts: CommitFacts) -> tuple[Check, ...]:
 
 
 def is_its_own(checks: tuple[Check, ...]) -> bool:
-    """Tell whether none of the checks of `belongs` failed."""
+    """Check whether all checks of `belongs` passed."""
     return all(check.standing is Standing.OK for check in checks)
 
 
 def claims(note: Note, facts: CommitFacts, tree: Tree, base: Tree, sealed: Sealed) -> Iterator[Check]:
-    """The seal, what this version cannot read, the trailers, and the paths that the commit changes."""
+    """Yield checks of the seal, unknown fields, the trailers, and the paths that the commit changes."""
     yield _seal(sealed)
     if note.strange:
         yield report_unchecked("fields", f"this version does not know {name_first(note.strange)}")
@@ -263,15 +264,15 @@ def _paths(note: Note, changed_paths: frozenset[str]) -> Check:
 
 
 MOST = RunLimits(cpu_s=3600.0, cpus=16.0, memory_mb=16_384, pids=4096, work_mb=8192)
-"""A note may come from elsewhere; whatever it says, a run gets no more than this."""
+"""Upper limits of a run. A note may come from elsewhere, so its limits are not trusted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rerun:
-    """A run to make again. `missing` are tests that the commit does not hold.
+    """A run to repeat. `missing` are tests that the commit does not contain.
 
-    `start_known` tells that all files which the owner gave with the task can be had: where the commit changed one, its
-    first text is not kept, and nobody can say again whether self-written tests failed on it.
+    `start_known` is True if all files that the owner gave with the task are available. If the commit changed one of
+    them, its first text is not kept, and it can no longer be checked whether self-written tests failed on it.
     """
 
     job: SuiteJob
@@ -280,7 +281,7 @@ class Rerun:
 
 
 def plan_rerun(note: Note, tree: Tree, base: Tree) -> Rerun:
-    """The run that the note tells of: the parent's tree with the commit's change on top."""
+    """Return the run that the note describes: the parent's tree with the commit's change on top."""
     present = tree.entries().keys()
     changes = note.changed if note.format == FORMAT else differing(base, tree) - {*note.tests, *note.own_tests}
     start = _start(note, tree)
@@ -302,14 +303,14 @@ def plan_rerun(note: Note, tree: Tree, base: Tree) -> Rerun:
         documents=note.evidence.label is Label.DOCUMENTED,
         takes_away=note.evidence.label is Label.REMOVED,
         gone=note.removed_tests,
-        asked="",  # the note does not have them; that the same tests pass is looked at apart
+        asked="",  # not in the note; another check covers the same tests
     )
     missing = tuple(path for path in (*note.tests, *note.own_tests) if path not in present)
     return Rerun(job=job, missing=missing, start_known=len(start) == len(note.start))
 
 
 def compare(note: Note, rerun: Rerun, verdict: Verdict) -> Iterator[Check]:
-    """Everything that the note says of its run, one by one."""
+    """Yield a check for each claim of the note about its run."""
     then, now = note.evidence, verdict.evidence
     yield _bytes(then, now)
     yield _tests(note, verdict)
@@ -416,26 +417,26 @@ def _check_dropped(then: Evidence, now: Evidence) -> Check:
 
 
 def _start(note: Note, tree: Tree) -> Files:
-    """Those of the files given with the task whose text the commit still holds."""
+    """Return the files given with the task whose text is unchanged in the commit."""
     held = {path: read_text(tree, path) for path in note.start if path in tree.entries()}
     return {path: text for path, text in held.items() if digests({path: text})[path] == note.start[path]}
 
 
 def _read_limits(noted: NotedLimits) -> RunLimits | None:
-    """The limits that the note names, none of them above `MOST`; None where it names none."""
+    """Return the limits that the note states, none of them above `MOST`; None if it states none."""
     given = {each.name: getattr(noted, each.name) for each in fields(noted) if each.name != "wall_s"}
     given["cpu_s"] = noted.cpu_s or noted.wall_s
     limits = {name: min(value, getattr(MOST, name)) for name, value in given.items() if value is not None and value > 0}
     return replace(RUN_LIMITS, **limits) if limits else None
 
 
-# --- single checks, and the judgement that follows from them
+# --- single checks, and the judgement
 
 
 class Standing(StrEnum):
-    """The standing of one claim of the note.
+    """The result of checking one claim of the note.
 
-    CHANGED is other than then and refutes nothing, such as a newer Python; FAILED refutes.
+    CHANGED differs from then but refutes nothing, such as a newer Python; FAILED refutes the claim.
     """
 
     OK = "ok"
@@ -445,7 +446,7 @@ class Standing(StrEnum):
 
 
 class Judgement(StrEnum):
-    """The result of all checks together. UNKNOWN: nothing speaks against the commit, and nothing was run.
+    """The result of all checks together. UNKNOWN: nothing refutes the commit, and nothing was run.
 
     DRAFT: the commit never claimed to pass.
     """
@@ -458,7 +459,7 @@ class Judgement(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing that was looked at, in words for the owner."""
+    """One check, described for the owner."""
 
     what: str
     standing: Standing
@@ -466,14 +467,15 @@ class Check:
 
 
 Told = Callable[[str, tuple[Check, ...]], None]
-"""Takes what is done now, in words, and all checks so far."""
+"""A listener that receives the current activity, in words, and all checks so far."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A commit that was looked at again. `ran` tells whether its tests were run; `label` is the note's, None without.
+    """The result of verifying a commit.
 
-    `duration_s` is the time that the run took.
+    `ran` is True if its tests were run. `label` is the note's, None without a note. `duration_s` is the time of the run
+    in seconds.
     """
 
     commit: str
@@ -487,7 +489,7 @@ class Report:
 
     @property
     def judgement(self) -> Judgement:
-        """FAILED in any check breaks it, unless it is a draft; without a run nothing can hold."""
+        """The judgement: a failed check means BROKEN, except for a draft; without a run the commit cannot hold."""
         if self.is_draft:
             return Judgement.DRAFT
         if any(check.standing is Standing.FAILED for check in self.checks):
@@ -511,25 +513,25 @@ class Report:
 
 
 def ok(what: str, detail: str) -> Check:
-    """As it was."""
+    """Return a check of a claim that still holds."""
     return Check(what=what, standing=Standing.OK, detail=detail)
 
 
 def report_changed(what: str, detail: str) -> Check:
-    """Other than it was, which refutes nothing."""
+    """Return a check of a property that changed, which refutes nothing."""
     return Check(what=what, standing=Standing.CHANGED, detail=detail)
 
 
 def report_failed(what: str, detail: str) -> Check:
-    """Refuted."""
+    """Return a check of a refuted claim."""
     return Check(what=what, standing=Standing.FAILED, detail=detail)
 
 
 def report_unchecked(what: str, detail: str) -> Check:
-    """Could not be looked at."""
+    """Return a check of a claim that could not be checked."""
     return Check(what=what, standing=Standing.UNCHECKED, detail=detail)
 
 
 def same(what: str, then: object, now: object) -> Check:
-    """A property of the run that may change without harm."""
+    """Compare a property of the run that may change without harm."""
     return ok(what, f"{now}") if then == now else report_changed(what, f"{then} then, {now} now")

@@ -1,8 +1,8 @@
-"""Verifies commits again when somebody asks: one at a time, followed, cancelled and remembered.
+"""Verifies commits again on request: one at a time, with progress, cancellation and stored results.
 
-A verification is a task on the workers' loop, and there is one slot for it: it takes one sandbox beside those of the
-workers, however many ask. The server's threads ask how far it is. How it ended is an event of the commit's task, so it
-is known after a restart, and the pages hear of it over the stream.
+A verification is a task on the workers' event loop, and there is one slot for it: it takes one sandbox beside those of
+the workers, however many requests come. The server's threads read its progress. Its result is stored as an event of the
+commit's task, so it is available after a restart, and pages receive it over the stream.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from nightshift.storage.db.state_store import Commit
 
 KEPT_CHECKS = 24
 KEPT_CHARS = 200
-"""Of a check's detail: an event holds 8 KB."""
+"""Most characters of a check's detail: an event holds 8 KB."""
 _LOOKED_AT = 50
 
 log = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnderWay:
-    """A verification that runs. `doing` says what it does now, `checks` are those that it has come to."""
+    """A running verification. `doing` is its current activity, `checks` are the checks so far."""
 
     commit: str
     task_id: int
@@ -43,7 +43,7 @@ class UnderWay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verified:
-    """How a verification ended: the judgement with its reason, and the whole time from the request on."""
+    """The end of a verification: the judgement with its reason, and the whole time since the request."""
 
     commit: str
     judgement: Judgement
@@ -54,13 +54,13 @@ class Verified:
 
 
 class Verifying:
-    """The one slot; its methods may be called from any thread.
+    """The one verification slot; its methods may be called from any thread.
 
     Args:
-        opened: what verifies the commits of a repository, by the path that the ledger has.
-        events: gets the beginning and the end of each.
+        opened: returns the verification of a repository, by its path in the ledger.
+        events: receives the beginning and the end of each verification.
         loop: the workers'.
-        clock: dates them.
+        clock: dates the verifications.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Verifying:
         self._task: asyncio.Task[Report] | None = None
 
     def begin(self, entry: Commit) -> None:
-        """Begin to verify a commit; nothing is changed where that is under way already.
+        """Begin to verify a commit; does nothing if that commit is already being verified.
 
         Raises:
             NotVerified: another commit is being verified.
@@ -93,10 +93,10 @@ class Verifying:
         self._loop.call_soon_threadsafe(self._start, entry)
 
     def cancel(self, entry: Commit) -> None:
-        """End the verification of a commit, which keeps what was known of it.
+        """Cancel the verification of a commit; its earlier result stays.
 
         Raises:
-            NotVerified: it is not under way.
+            NotVerified: the commit is not being verified.
         """
         with self._lock:
             if self._now is None or self._now.commit != entry.commit:
@@ -104,14 +104,14 @@ class Verifying:
         self._loop.call_soon_threadsafe(self._stop, entry.commit)
 
     def standing(self, entry: Commit) -> tuple[UnderWay | None, Verified | None]:
-        """Describe the present run, for this commit or another one, and the last end for this one, if the log has it.
+        """Return the running verification, of any commit, and this commit's last result; None for a missing one.
 
-        One that was cancelled leaves the one before in its place.
+        A cancelled verification does not replace the previous result.
         """
         return self._now, self._last(entry)
 
     def stop(self) -> None:
-        """End what runs, or is about to: the daemon ends."""
+        """Cancel the running or starting verification, because the daemon ends."""
         self._loop.call_soon_threadsafe(self._stop, None)
 
     def _last(self, entry: Commit) -> Verified | None:
@@ -127,7 +127,7 @@ class Verifying:
         self._task.add_done_callback(lambda task: self._conclude(task, entry))
 
     def _stop(self, commit: str | None) -> None:
-        """End the verification of a commit, or of any."""
+        """Cancel the verification of a commit, or any if `commit` is None."""
         if self._task is not None and self._now is not None and commit in {None, self._now.commit}:
             self._task.cancel()
 
@@ -181,7 +181,7 @@ def _shorten(check: Check) -> Check:
 
 
 def _data(ended: Verified) -> VerifiedData:
-    """The data of the event; `_read_verified` reads them."""
+    """Return the data of the event; `_read_verified` reads them."""
     return {
         "commit": ended.commit,
         "judgement": ended.judgement,

@@ -1,4 +1,4 @@
-"""A commit that waits on its task's branch, and the reasons why it is neither integrated nor discarded."""
+"""A commit that waits on its task's branch, and the errors for one that is neither integrated nor discarded."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from nightshift.core.text.faults import name_first
 from nightshift.storage.db.state_store import Commit as Entry
 
 SHOWN = 10
-"""How many tests or paths are named."""
+"""Most tests or paths that a message names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """The newest commit of a task with the workspace that it was made in; `facts` are git's."""
+    """The newest commit of a task with the workspace in which it was made; `facts` come from git."""
 
     task: Task
     entry: Entry
@@ -41,12 +41,12 @@ class Waiting:
 
     @property
     def is_draft(self) -> bool:
-        """Tell whether the commit is a draft."""
+        """True if the commit is a draft."""
         return bool(draft_of(self.facts.message))
 
 
 def is_open(task: Task, entry: Entry) -> BranchRefused:
-    """The task is worked on again."""
+    """Return the error for a task that is being worked on again."""
     number = task.id
     return BranchRefused(
         f"task {number} is {task.status}, so {entry.branch} may still change; wait until the task ends, or "
@@ -55,21 +55,21 @@ def is_open(task: Task, entry: Entry) -> BranchRefused:
 
 
 def is_the_hubs(task: Task, entry: Entry) -> BranchRefused:
-    """Other machines follow the remote, and this command moves local branches only."""
+    """Return the error for a hub's task: machines follow the remote, and this command only moves local branches."""
     return BranchRefused(
         f"task {task.id} is shared with a hub, and its branch {entry.branch} is at the remote; merge or delete it there"
     )
 
 
 def is_integrated(entry: Entry) -> BranchRefused:
-    """There is nothing to discard."""
+    """Return the error for an integrated task, which has nothing to discard."""
     target, number = entry.target.removeprefix("refs/heads/"), entry.task_id
     undo = format_command(f"revert {number}")
     return BranchRefused(f"task {number} is integrated: {entry.commit[:10]} is in {target}; `{undo}` undoes it")
 
 
 def was_reverted(entry: Entry) -> BranchRefused:
-    """It was integrated once."""
+    """Return the error for a task that was integrated and then reverted."""
     number, by = entry.task_id, (entry.reverted_by or "")[:10]
     return BranchRefused(
         f"task {number} was integrated and is reverted by {by}; `{format_command(f'reapply {number}')}` brings it back"
@@ -77,13 +77,13 @@ def was_reverted(entry: Entry) -> BranchRefused:
 
 
 def branch_is_gone(entry: Entry) -> BranchRefused:
-    """The branch was discarded, or its owner deleted it."""
+    """Return the error for a branch that was discarded or that the owner deleted."""
     how = "was discarded" if entry.discarded_at else "is gone"
     return BranchRefused(f"branch {entry.branch} {how}; `{branch_again(entry)}` makes it again")
 
 
 def holds_others(entry: Entry, newest: LogLine) -> BranchRefused:
-    """Somebody else added to the branch."""
+    """Return the error for a branch to which somebody else added commits."""
     return BranchRefused(
         f"{entry.branch} holds more than the commit of task {entry.task_id}: {newest.id[:10]} by {newest.author} "
         f"({newest.subject}); it was left alone, use `git -C {quote(entry.repo)} merge {entry.branch}` or "
@@ -92,13 +92,13 @@ def holds_others(entry: Entry, newest: LogLine) -> BranchRefused:
 
 
 def other_fork_is_integrated(entry: Entry, number: int) -> BranchRefused:
-    """One of the forks beside it was taken."""
+    """Return the error for a fork whose sibling is already integrated."""
     undo = format_command(f"revert {number}")
     return BranchRefused(f"task {number}, a fork beside task {entry.task_id}, is integrated already; `{undo}` first")
 
 
 def target_not_moved(waiting: Waiting, why: str) -> BranchRefused:
-    """The owner has the target checked out, or the base was no branch."""
+    """Return the error for a target that is checked out, or for a base that is not a branch."""
     entry = waiting.entry
     if waiting.workspace.target is None:
         return stays(waiting, f"the task began at {waiting.task.spec.base}, which is no branch")
@@ -109,13 +109,13 @@ def target_not_moved(waiting: Waiting, why: str) -> BranchRefused:
 
 
 def stays(waiting: Waiting, why: str) -> BranchRefused:
-    """Stay on the branch, whatever else stood in the way."""
+    """Return the error for a commit that stays on its branch for any other reason."""
     entry = waiting.entry
     return BranchRefused(f"{entry.commit[:10]} stays on {entry.branch}: {why}\n{_by_hand(waiting)}")
 
 
 def conflicts(waiting: Waiting, paths: Sequence[str]) -> BranchRefused:
-    """Newer work changed the same lines."""
+    """Return the error for newer work that changed the same lines."""
     entry, where = waiting.entry, name_first(paths, SHOWN)
     return BranchRefused(
         f"{waiting.target} has changed the same lines in {where}; the commit stays on {entry.branch}\n"
@@ -124,7 +124,7 @@ def conflicts(waiting: Waiting, paths: Sequence[str]) -> BranchRefused:
 
 
 def brings_nothing(waiting: Waiting, later: Sequence[LogLine]) -> BranchRefused:
-    """The target has the same content."""
+    """Return the error for a target that already has the same content."""
     number, entry = waiting.entry.task_id, waiting.entry
     by = f", since {later[0].id[:10]} ({later[0].subject})" if later else ""
     return BranchRefused(
@@ -134,7 +134,7 @@ def brings_nothing(waiting: Waiting, later: Sequence[LogLine]) -> BranchRefused:
 
 
 def no_evidence(waiting: Waiting, why: str) -> BranchRefused:
-    """Nothing says how to judge it."""
+    """Return the error for a commit without usable evidence on how to judge it."""
     entry = waiting.entry
     return BranchRefused(
         f"nothing says how to judge {entry.commit[:10]}: {why}\n{_force(waiting)} integrates it without a run",
@@ -143,7 +143,7 @@ def no_evidence(waiting: Waiting, why: str) -> BranchRefused:
 
 
 def not_judged(waiting: Waiting, why: str) -> BranchRefused:
-    """No test can be run here."""
+    """Return the error for tests that cannot be run here."""
     return BranchRefused(
         f"its tests cannot be run, so nothing was moved: {why}\n{_force(waiting)} integrates it without a run",
         is_forcible=True,
@@ -151,7 +151,7 @@ def not_judged(waiting: Waiting, why: str) -> BranchRefused:
 
 
 def fails(waiting: Waiting, verdict: Verdict) -> BranchRefused:
-    """The tests say no, or the words of the task."""
+    """Return the error for a commit that fails its tests or does not do what the task says."""
     failing = f": {name_first(sorted(verdict.failing), SHOWN)}" if verdict.failing else ""
     why = "; ".join(verdict.unmet) or f"{verdict.reason}{failing}"
     return BranchRefused(
@@ -171,5 +171,5 @@ def _by_hand(waiting: Waiting) -> str:
 
 
 def branch_again(entry: Entry) -> str:
-    """The command that makes the branch of a commit again."""
+    """Return the command that recreates the branch of a commit."""
     return f"git -C {quote(entry.repo)} branch {entry.branch} {entry.commit}"

@@ -1,4 +1,4 @@
-"""A worker of the pool, and what it has in hand."""
+"""A worker of the pool, and its running task."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from nightshift.core.tasks.task import Task
 _T = TypeVar("_T")
 
 GRACE_S = 300.0
-"""An attempt ends at its wall time; what it then still does (a reply is stored) is long done after this."""
+"""Seconds after the time limit at which an attempt is overdue. Its last work, such as storing a reply, ends long
+before.
+"""
 
 
 @dataclass(slots=True)
 class Running:
-    """A task in the hands of a worker; `why` is set before its coroutine is cancelled.
+    """A task that a worker runs; `why` is set before its coroutine is cancelled.
 
-    `put_down` is set when the queue knows what became of it.
+    `put_down` is set once the queue knows the task's ending.
     """
 
     attempt: Attempt
@@ -31,19 +33,19 @@ class Running:
     put_down: asyncio.Event = field(default_factory=asyncio.Event)
 
     def interrupt(self, why: Interruption) -> None:
-        """Stop the attempt; the first reason holds."""
+        """Stop the attempt; the first reason counts."""
         if self.why is None:
             self.why = why
             self.job.cancel()
 
     def is_overdue(self, now: float) -> bool:
-        """Tell whether it should have ended long ago; `now` is monotonic."""
+        """Check whether the attempt should have ended long ago; `now` is monotonic."""
         return self.attempt.late_s(now) > GRACE_S
 
 
 @dataclass(slots=True)
 class Worker:
-    """One worker; a leaving one puts its task down and claims no other. `again` is the task that it takes up next."""
+    """One worker. A leaving worker finishes its task and claims no other. `again` is the task that it claims next."""
 
     status: WorkerStatus
     woken: asyncio.Event = field(default_factory=asyncio.Event)
@@ -54,14 +56,14 @@ class Worker:
 
     @property
     def seen(self) -> WorkerStatus:
-        """Its status, with what its attempt does now."""
+        """The worker's status, with the current activity of its attempt."""
         if self.running is None:
             return self.status
         now = self.running.attempt
         return replace(self.status, phase=now.phase, iteration=now.iteration, last_line=now.last_line)
 
     async def claim(self, claimed: Future[Task | None]) -> Task | None:
-        """Wait for a claim. Until it is told, a task may be this worker's and nobody here renews its lease."""
+        """Wait for a claim. Until it returns, this worker may own a task whose lease nobody here renews."""
         self.claiming = True
         try:
             return await asyncio.wrap_future(claimed)
@@ -69,9 +71,9 @@ class Worker:
             self.claiming = False
 
     async def restart(self) -> Restart:
-        """Begin anew: put down what runs, at its last finished step, and take it up again.
+        """Restart the worker: interrupt its task at the last finished step, and take it up again.
 
-        Returns when the task was given back; a worker that is idle only looks for work again.
+        Returns when the task was given back; an idle worker only looks for work again.
         """
         running = self.running
         self.woken.set()
@@ -84,12 +86,12 @@ class Worker:
 
 
 async def wait_done(future: Future[_T]) -> _T:
-    """Wait for a write."""
+    """Wait for a database write."""
     return await asyncio.wrap_future(future)
 
 
 async def wait(event: asyncio.Event, seconds: float) -> None:
-    """Wait for an event, but no longer than so many seconds."""
+    """Wait for an event, but no longer than `seconds`."""
     try:
         async with asyncio.timeout(seconds):
             await event.wait()

@@ -1,1 +1,1 @@
-"""The command line: its options, the client of the daemon's API, what each action does, and the interactive prompt."""
+"""The command line: its options, the client of the daemon's API, each command's action, the interactive prompt."""

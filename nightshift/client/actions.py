@@ -69,4 +69,4 @@ ACTIONS: Mapping[str, Action] = {
     "reload": lambda s, _: daemon.reload(s),
     "install-extra": lambda s, v: daemon.install_extra(s, v["name"]),
 }
-"""The commands that the daemon's answers are enough for; `session.Application` has the others."""
+"""The commands that need only the daemon's API; `session.Application` has the others."""

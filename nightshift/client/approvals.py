@@ -1,4 +1,4 @@
-"""The commands for the owner's decisions, and for questions with their answers."""
+"""The commands for the owner's decisions, and for questions and their answers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from nightshift.core.errors import IllegalMove
 from nightshift.core.program import format_command
 
 QUESTION, BUDGET = "question", "budget"
-"""Kinds of what is asked (`core.tasks.change_checks.AskKind`) whose subject is no name."""
+"""Kinds of asks (`core.tasks.change_checks.AskKind`) whose subject is not a name."""
 
 
 def approvals(session: Session) -> int:
-    """List what is open."""
+    """List the open approvals."""
     answer = _open(session)
     session.print(answer, session.views.approvals(answer))
     return Exit.OK
@@ -28,10 +28,10 @@ def _open(session: Session) -> Any:
 
 
 def approve(session: Session, approval_id: int, remark: str = "") -> int:
-    """Grant what a task asked for; to grant a question is to go with what is assumed.
+    """Grant an approval; granting a question accepts its assumed answer.
 
     Raises:
-        IllegalMove: a remark came with the grant of a question, which it would answer.
+        IllegalMove: a remark was given for a question; the remark would answer it.
     """
     if remark and _is_question(session, approval_id):
         raise IllegalMove(
@@ -43,7 +43,7 @@ def approve(session: Session, approval_id: int, remark: str = "") -> int:
 
 
 def deny(session: Session, approval_id: int, remark: str = "") -> int:
-    """Deny what a task asked for."""
+    """Deny an approval."""
     return _print_decision(session, _decide(session, approval_id, False, remark), "denied")
 
 
@@ -51,7 +51,7 @@ def answer(session: Session, approval_id: int, text: str) -> int:
     """Answer a question.
 
     Raises:
-        IllegalMove: it is a decision and no question, or was answered before.
+        IllegalMove: the approval is no question, or was answered before.
         click.UsageError: the answer is empty.
     """
     text = text.strip()
@@ -66,7 +66,7 @@ def _decide(session: Session, approval_id: int, granted: bool, remark: str) -> A
 
 
 def _is_question(session: Session, approval_id: int) -> bool:
-    """Tell whether an approval is a question; its kind never changes, so the look may precede the decision."""
+    """Check whether an approval is a question; its kind never changes, so it may be read before the decision."""
     kinds = {row.approval_id: row.kind for row in _open(session).approvals}
     return kinds.get(approval_id) == QUESTION
 

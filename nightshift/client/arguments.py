@@ -1,9 +1,9 @@
-"""From what was typed to a command: commands as they are, the options that came before them, and bare tasks.
+"""Turns typed arguments into a command: commands as they are, the older options, and bare tasks.
 
-`nightshift status` is a command already. `--status`, `--logs 50` and the other options that ask for something are
-turned into the command that does it, and a text of several words into `add`. What may be a slip of the finger (one
-word that is no command, words that came apart, a command within quotes) is never a task: it becomes `Unclear`, with
-what may have been meant.
+`nightshift status` is a command already. `--status`, `--logs 50` and the other options that ask for something become
+the command that does it, and a text of several words becomes `add`. Input that may be a typing error (one word that is
+no command, an unquoted text of several words, a command within quotes) is never a task. It becomes `Unclear`, with the
+commands that may have been meant.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ import click
 from nightshift.core.program import format_command
 
 LIKE = 0.7
-"""How like a command (`difflib`'s ratio) a word must be to be taken for its misspelling."""
+"""Minimum similarity (`difflib`'s ratio) of a word to a command to count as its misspelling."""
 SHORTEST_LIKE = 3
 _PARAMETER = re.compile(r"#?\d[\w:=.-]*|--?[a-z][\w=-]*|all|HEAD|[~./]\S*", re.ASCII)
 _WITH_A_WORD = frozenset({"help", "verify", "proof", "completion", "install-extra", "reviewed", "memory"})
-"""Commands that take a name: two bare words, of which the first is one of these, are no task."""
+"""Commands that accept a name: two bare words that begin with one of these are no task."""
 ALIASES: Mapping[str, str] = {
     "list": "history",
     "ls": "history",
@@ -44,11 +44,11 @@ INSTEAD: Mapping[str, str] = {
     "its settings again",
     "config": "`reload` has the daemon read its settings again, `repo-settings PATH` shows those of a repository",
 }
-"""Advice for words that are no commands but are often looked for."""
+"""Advice for words that are no commands but are often tried."""
 
 
 class Takes(Enum):
-    """Whether a value belongs to an option."""
+    """Whether an option has a value: never, always or optionally."""
 
     NOTHING = 0
     A_VALUE = 1
@@ -57,7 +57,7 @@ class Takes(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """An option that asks for something by itself: the command that does it, and whether it takes a value."""
+    """An option that acts as a command: the command's name, and whether the option has a value."""
 
     command: str
     takes: Takes = Takes.NOTHING
@@ -104,20 +104,20 @@ ASKING: Mapping[str, Asking] = {
     "--uninstall-service": Asking("uninstall-service"),
     "--completion": Asking("completion", _ONE),
 }
-"""The options of the time when there were no commands; they go on to work."""
+"""Options from before there were commands; they still work."""
 _TAKING_WORDS = frozenset({"--answer", "--repo-settings"})
 _ABOUT_ITSELF = ("-h", "--help", "--version")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unclear:
-    """An input that may be a slip: nothing is done before a person has confirmed it.
+    """An input that may be a typing error: nothing is done until a person has confirmed it.
 
     Args:
-        text: what was typed.
-        why: it is no task.
+        text: the input.
+        why: the reason why it is no task.
         meant: commands that may have been meant, as they are typed.
-        as_task: the arguments that add it as a task; empty where it has to be typed anew.
+        as_task: the arguments that add it as a task; empty if it has to be typed again.
     """
 
     text: str
@@ -126,7 +126,7 @@ class Unclear:
     as_task: Sequence[str] = ()
 
     def sentences(self) -> Iterator[str]:
-        """Yield the sentences to tell a person."""
+        """Yield the sentences for the person."""
         yield self.why
         if self.meant:
             yield f"Did you mean {' or '.join(map(format_command, self.meant))}?"
@@ -135,7 +135,7 @@ class Unclear:
 
 @dataclass(slots=True)
 class _Given:
-    """Arguments, told apart."""
+    """Arguments, sorted by kind."""
 
     asking: list[tuple[str, str | None]] = field(default_factory=list)
     options: list[str] = field(default_factory=list)
@@ -143,7 +143,7 @@ class _Given:
 
 
 class Arguments:
-    """Reads what was typed; `root` holds the commands."""
+    """Reads typed arguments; `root` contains the commands."""
 
     def __init__(self, root: click.Group) -> None:
         self._root = root
@@ -154,10 +154,10 @@ class Arguments:
         return dict(_options(self._root))
 
     def arrange(self, arguments: Sequence[str]) -> list[str] | Unclear:
-        """The arguments with a command in front, which click reads.
+        """Return the arguments with a command in front, for click, or `Unclear`.
 
         Raises:
-            click.UsageError: two things are asked for, or an option is not known.
+            click.UsageError: two commands are asked for, or an option is unknown.
         """
         if not arguments or arguments[0] in self.command_names or arguments[0] in _ABOUT_ITSELF:
             return list(arguments)
@@ -177,7 +177,7 @@ class Arguments:
         return self.unclear(first, ["add", *given.options, "--", given.words[0]])
 
     def may_be_a_slip(self, text: str) -> bool:
-        """Whether a text is rather a command with its parameters, or a misspelt one, than a task."""
+        """Check whether a text looks more like a command with parameters, possibly misspelt, than like a task."""
         words = text.split()
         if len(words) < 2:
             return True
@@ -190,7 +190,10 @@ class Arguments:
         return _bare(word) in self.command_names or bool(self.nearest(word))
 
     def nearest(self, word: str) -> list[str]:
-        """The commands that a word is most like, best first; the word itself where it is one but for `/` and case."""
+        """Return the most similar command, or none.
+
+        A word that differs from a command only by punctuation and case is that command.
+        """
         bare = _bare(word)
         if bare in self.command_names:
             return [ALIASES.get(bare, bare)]
@@ -199,7 +202,7 @@ class Arguments:
         return difflib.get_close_matches(bare, list(self._root.commands), n=1, cutoff=LIKE)
 
     def unclear(self, text: str, as_task: Sequence[str] = ()) -> Unclear:
-        """Why a text is not taken for a task, and what may have been meant."""
+        """Explain why a text is not used as a task, and which commands may have been meant."""
         first, *rest = text.split()
         near = self.nearest(first)
         if _bare(first) in INSTEAD and not rest:
@@ -260,7 +263,7 @@ class Arguments:
         raise click.UsageError(f"{given.options[0]} belongs to a command or a task, and none was given.")
 
     def _path(self, words: Sequence[str]) -> tuple[list[str], list[str]]:
-        """The words that name a command, and those behind them."""
+        """Split words into those that name a command and the rest."""
         command = self._root.commands.get(ALIASES.get(words[0], words[0]))
         deeper = isinstance(command, click.Group) and len(words) > 1 and words[1] in command.commands
         count = 2 if deeper else 1
@@ -278,7 +281,7 @@ def _bare(word: str) -> str:
 
 
 def _options(group: click.Group) -> Iterator[tuple[str, bool]]:
-    """Every option of a group's commands, and whether a value follows it."""
+    """Yield every option of a group's commands, and whether a value follows it."""
     for command in group.commands.values():
         if isinstance(command, click.Group):
             yield from _options(command)

@@ -1,4 +1,4 @@
-"""The brief: what landed, failed, was spent and waits since its owner last looked, in a line, and the causes below."""
+"""The brief: what landed, failed, was spent and waits since the owner last looked, with the causes below."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from nightshift.core.program import format_command
 
 SPANS = ("read", "night", "today")
 NAMED = 8
-"""So many tasks of a cause are named."""
+"""Maximum number of tasks that are listed for one cause."""
 
 
 def brief(session: Session, since: str, *, read: bool) -> int:
-    """Print the brief of a span, and with `read` have the next one begin where it ends.
+    """Print the brief of a span; with `read`, the next brief begins where this one ends.
 
     Args:
-        session: where to ask.
+        session: the session of the home.
         since: one of `SPANS`, or a time.
-        read: whether it is marked as read.
+        read: whether to mark it as read.
 
     Raises:
-        click.UsageError: `since` is none of these.
+        click.UsageError: `since` is neither.
     """
     answer = session.get("/api/brief", since=since if since in SPANS else own_time("--since", since))
     ahead = session.get("/api/forecast") if session.connection.live and not session.out.as_json else None
@@ -57,7 +57,7 @@ def _ahead(forecast: Any) -> Iterator[Block]:
 
 
 def _cause(cause: Any) -> Iterator[Cell]:
-    """Why some failed, with their numbers; of one alone also what was asked for."""
+    """Yield the lines of a cause of failures with the tasks' numbers; a single task is shown with its title."""
     yield Cell(f"{cause.count} failed: {cause.title}", Tone.BAD)
     if len(cause.tasks) == 1:
         (task,) = cause.tasks

@@ -1,8 +1,9 @@
-"""One call of the command line: from its arguments to an exit code.
+"""One call of the command line, from its arguments to an exit code.
 
-`client.arguments` finds the command in what was typed, click reads its parameters (`client.commands`), and
-`client.actions` carries it out by the answers of the daemon. What only the application can do, it does
-(`session.Application`), and it is imported for nothing else: the daemon's answer takes less time.
+`client.arguments` finds the command in the typed arguments, click parses its parameters (`client.commands`), and
+`client.actions` carries it out through the daemon's API. Commands that only the application can carry out come from
+`session.Application`. The application is imported for nothing else, because importing it takes longer than the daemon's
+answer.
 """
 
 from __future__ import annotations
@@ -33,23 +34,23 @@ COMPLETE_VARIABLE = "_NIGHTSHIFT_COMPLETE"
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """Gives commands the session that they are carried out in: that of the prompt, else one of their own."""
+    """Gives commands their session: that of the prompt, or a new one."""
 
     load_application: Callable[[], Application]
     session: Session | None = None
 
     def __call__(self, home: Path | None, **printed: Any) -> Session:
-        """Return the session."""
+        """Return the prompt's session, or a new one for this home."""
         from nightshift.client.session import Session  # noqa: PLC0415  # what help and usage errors do without
 
         return self.session or Session(self.load_application, home, **printed)
 
 
 class Commands(click.Group):
-    """All commands; an alias leads to the one it stands for."""
+    """All commands; an alias stands for its command."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of this name."""
+        """Return the command of a name or an alias; None if there is none."""
         return super().get_command(ctx, ALIASES.get(cmd_name, cmd_name))
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # click's
@@ -57,18 +58,18 @@ class Commands(click.Group):
         write_screen(self.commands.values(), formatter)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Commands, and where a dash was typed also the options that ask for something."""
+        """Complete commands, and after a dash also the options that act as commands."""
         asking = [CompletionItem(name) for name in ASKING if incomplete.startswith("-") and name.startswith(incomplete)]
         return [*super().shell_complete(ctx, incomplete), *asking]
 
 
 def main(load_application: Callable[[], Application], arguments: Sequence[str]) -> int:
-    """Run one call with the arguments of a process; the exit code."""
+    """Run one call with the arguments of a process and return the exit code."""
     return call(load_application, [os.fsencode(each).decode("utf-8", "surrogateescape") for each in arguments])
 
 
 def call(load_application: Callable[[], Application], arguments: Sequence[str]) -> int:
-    """Do what the arguments ask; every error becomes a sentence on the standard error stream and an exit code."""
+    """Carry out the arguments; every error becomes a sentence on the standard error stream and an exit code."""
     as_json = "--json" in arguments
     return run_guarded(lambda: _call(Sessions(load_application), arguments, as_json=as_json), as_json=as_json)
 
@@ -89,11 +90,11 @@ def perform(arguments: Sequence[str], sessions: Sessions) -> int:
 
     Args:
         arguments: its name and parameters.
-        sessions: what it is carried out in.
+        sessions: give its session.
 
     Raises:
         click.ClickException: the parameters are wrong.
-        NightshiftError: it could not be done.
+        NightshiftError: the command failed.
     """
     code = commands().main(
         list(arguments), prog_name=program(), standalone_mode=False, obj=sessions, complete_var=COMPLETE_VARIABLE
@@ -103,7 +104,7 @@ def perform(arguments: Sequence[str], sessions: Sessions) -> int:
 
 @cache
 def commands() -> Commands:
-    """The commands, made once."""
+    """Return the root of all commands, made once."""
     version_option = click.Option(
         ["--version"], is_flag=True, is_eager=True, expose_value=False, help="Print the version.",
         callback=lambda ctx, _, given: ctx.exit(_print_version()) if given else None,
@@ -117,7 +118,10 @@ def commands() -> Commands:
 
 
 def _without_a_command() -> int:
-    """Typed alone: a terminal gets the prompt; a pipe is not read, for it might hold anything."""
+    """Handle a call without a command: a terminal gets the prompt.
+
+    A pipe is not read, because it may contain anything.
+    """
     ctx = click.get_current_context()
     if ctx.invoked_subcommand is not None:
         return Exit.OK
@@ -125,7 +129,7 @@ def _without_a_command() -> int:
 
 
 def _ask_at_terminal(ctx: click.Context) -> int:
-    """Give a terminal the prompt, and anything else the help."""
+    """Open the prompt on a terminal; otherwise print the help."""
     if sys.stdin.isatty() and sys.stdout.isatty():
         from nightshift.client.prompt import Prompt  # noqa: PLC0415  # readline writes to some terminals when it is imported
 
@@ -137,7 +141,7 @@ def _ask_at_terminal(ctx: click.Context) -> int:
 
 
 def _carry_out(ctx: click.Context, values: Values) -> int:
-    """Do what a command says, with the values of its parameters."""
+    """Carry out a command with the values of its parameters."""
     first, _, below = ctx.command_path.removeprefix(ctx.find_root().command_path).strip().partition(" ")
     name = f"{ALIASES.get(first, first)} {below}".strip()
     match name:
@@ -171,7 +175,7 @@ def _print_version() -> int:
 
 
 def _help(ctx: click.Context, words: Sequence[str]) -> int:
-    """Print the help of a command, or the screen of all."""
+    """Print the help of a command, or the list of all commands."""
     at = ctx.find_root()
     for word in words:
         below = at.command.get_command(at, word) if isinstance(at.command, click.Group) else None
@@ -185,7 +189,7 @@ def _help(ctx: click.Context, words: Sequence[str]) -> int:
 
 
 def _ask_about(unclear: Unclear, *, as_json: bool) -> Sequence[str] | None:
-    """The arguments that a person agrees to; None where nobody does, or nobody can be asked."""
+    """Return the arguments that a person has confirmed; None if the person declines or cannot be asked."""
     if as_json:
         raise click.UsageError(" ".join(unclear.sentences()))
     for sentence in unclear.sentences():
@@ -214,7 +218,7 @@ def _print_usage_error(error: click.ClickException, *, as_json: bool) -> int:
 
 
 def _of_another(error: click.NoSuchOption) -> str:
-    """Name the commands that have the option which this command lacks; empty where none has."""
+    """Name the commands that have the option which this command lacks; empty if no command has it."""
     name = error.option_name
     having = [
         each.name

@@ -1,7 +1,7 @@
-"""The commands of the command line: their names, arguments, options, and where the help lists them.
+"""The commands of the command line: their names, arguments and options, and their sections in the help.
 
-What they do stands in `client/actions.py`, under the same names. The options that came before there were commands are
-in `client/arguments.py`, which turns them into these.
+Their actions are in `client/actions.py`, under the same names. The options from before there were commands are in
+`client/arguments.py`, which turns them into commands.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from nightshift.client.session import Values
 
 NEWEST, WORDS = 40, 50
-"""How many tasks a shell offers where an id is typed, and with how much of their words."""
+"""Number of tasks that a shell offers to complete an id, and the maximum characters of their descriptions."""
 COLUMN = 22
-"""Characters of the column of names on the screen of all commands."""
+"""Width in characters of the column of names in the list of all commands."""
 
 
 class Section(StrEnum):
-    """The headings of the help, in this order."""
+    """The headings of the help, in their order."""
 
     TASKS = "Tasks"
     LOOK = "See what happens"
@@ -38,7 +38,7 @@ class Section(StrEnum):
 
 
 class Whole(click.ParamType[int]):
-    """A whole number from 1 on; unlike `click.IntRange` it does not crowd the help with its bounds."""
+    """A whole number from 1 on; unlike `click.IntRange` it does not show its bounds in the help."""
 
     name = "number"
 
@@ -46,10 +46,10 @@ class Whole(click.ParamType[int]):
         self._most = most
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Read a number.
+        """Parse a number.
 
         Raises:
-            click.BadParameter: it is none, or out of bounds.
+            click.BadParameter: it is not a whole number, or out of bounds.
         """
         text = str(value)
         if not (text.isascii() and text.isdigit() and len(text) < 20 and 1 <= int(text) <= self._most):
@@ -69,10 +69,10 @@ class Name(click.ParamType[Any]):
         param: click.Parameter,  # noqa: ARG002  # click's
         incomplete: str,
     ) -> list[CompletionItem]:
-        """The newest tasks whose numbers begin so, each with the beginning of its words."""
+        """Offer the newest tasks whose numbers begin with the input, each with the beginning of its description."""
         try:
             tasks = ctx.obj(ctx.params.get("home")).get("/api/tasks", limit=NEWEST).tasks
-        except NightshiftError:  # a shell shows no errors while one types; the command itself will say what is wrong
+        except NightshiftError:  # a completion must not print errors; the command itself reports them
             return []
         return [
             CompletionItem(str(task.task_id), help=" ".join(task.description.split())[:WORDS])
@@ -82,7 +82,7 @@ class Name(click.ParamType[Any]):
 
 
 class TaskId(Name, Whole):
-    """The number of a task; a shell is offered the newest."""
+    """The number of a task; a shell offers the newest tasks."""
 
     name = "number"
 
@@ -91,12 +91,12 @@ class TaskId(Name, Whole):
 
 
 class PriorityOrKind(click.ParamType[int | str]):
-    """The priority of a task; what is being built may be said in its place, as in `-p web_app`."""
+    """The priority of a task, or instead the kind of program that is being built, as in `-p web_app`."""
 
     name = "integer"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
-        """Read a number, or the name of a kind.
+        """Parse a number, or the name of a kind.
 
         Raises:
             click.BadParameter: it is neither.
@@ -115,12 +115,12 @@ class Option(click.Option):
 
 
 class Command(click.Command):
-    """A command with its place in the help: `section` is its heading.
+    """A command with its position in the help: `section` is its heading.
 
     Args:
-        make_params: makes its parameters when somebody asks for them: the screen of all commands does not wait for
-            what the options of each import.
-        listed: how it stands there, with its arguments; empty where another one speaks for it.
+        make_params: makes its parameters when they are first needed, so that the list of all commands does not wait for
+            the imports of their options.
+        listed: its entry in the list, with its arguments; empty if another command's entry covers it.
     """
 
     section: Section | None = None
@@ -142,10 +142,10 @@ class Command(click.Command):
 
     @params.setter
     def params(self, _: list[click.Parameter]) -> None:
-        """Leave the parameters to `make_params`."""
+        """Ignore the assignment; `make_params` makes the parameters."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write one part for each heading, in the order of declaration; what all commands take comes last."""
+        """Write one part for each heading, in the order of declaration; options of all commands come last."""
         groups: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             group = parameter.group if isinstance(parameter, Option) else OUTPUT
@@ -158,7 +158,7 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """Commands below a word, with its place in the help as a command has it."""
+    """A group of subcommands, with its position in the help like a command."""
 
     section: Section | None = None
     listed = ""
@@ -180,7 +180,7 @@ Exit codes:
   6 paused, a node is lost, or a task waits for you"""
 OUTPUT, MORE = "Every command takes", "More about the task"
 Act = Callable[[click.Context, "Values"], int]
-"""Carries a command out, given its context and the values of its parameters."""
+"""Functions that carry out a command, given its context and the values of its parameters."""
 _ID, _NAME = TaskId(), Name()
 _TASK, _TASK_IS = ("-t", "--task", "task_text"), {"metavar": "TEXT", "help": "The same as TEXT."}
 _NAMED = "NAME is the number of a task, or any beginning of a commit's id or of a branch."
@@ -190,7 +190,7 @@ _NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 def every_command(act: Act) -> list[click.Command]:
-    """All of them, each of which `act` carries out."""
+    """Return all commands; `act` carries out each of them."""
 
     def carry_out(**values: Any) -> int:
         return act(click.get_current_context(), values)
@@ -392,7 +392,7 @@ def _looking() -> Iterator[Command | Group]:
 
 
 def _bench() -> Group:
-    """Measures models on what the history of a repository asked for."""
+    """Make the commands that measure models on tasks from a repository's history."""
     repo = _argument("repo", required=True, metavar="REPO")
     commands = [
         _command(
@@ -526,7 +526,7 @@ def _daemon() -> Iterator[Command | Group]:
 
 
 def _memory() -> Group:
-    """Carries lessons and accepted work out of this home, and lessons into it."""
+    """Make the commands that export lessons and accepted work from this home and import lessons."""
     commands = [
         _command("export", "Write all lessons as JSON Lines; `-` is the standard output.", _argument("file")),
         _command("import", "Take the lessons of such a file that are new here.", _argument("file")),
@@ -539,7 +539,7 @@ def _memory() -> Group:
 
 
 def _hub() -> Group:
-    """Steers what several machines share; it asks the server, so no daemon need run."""
+    """Make the commands for the hub that several machines share; they ask its server and need no running daemon."""
     commands = [
         _command("init", "Make Temporal's namespace ready, and the shared database if there is one.\n\nRun it as the "
                  "database's owner; it says how nodes log in with fewer rights."),
@@ -578,7 +578,7 @@ def _hub() -> Group:
 
 
 def _list_hidden() -> Iterator[Command | Group]:
-    """Yield the commands that the help need not list: a help text or an earlier option names them."""
+    """Yield the commands that the help does not list: a help text or an older option names them."""
     yield _command("help", "Explain a command.", _argument("words", nargs=-1, metavar="[COMMAND]"), hidden=True)
     yield _command("version", "Print the version.", hidden=True)
     yield _command("quit", "Leave the prompt.", hidden=True)
@@ -589,11 +589,11 @@ def _list_hidden() -> Iterator[Command | Group]:
 
 
 _SECTIONS = (_tasks, _looking, _deciding, _commits, _daemon, _list_hidden)
-"""Make the commands of each section, in the order of `Section`; those of the last stand in none."""
+"""Functions that make the commands of each section, in the order of `Section`; the last ones have no section."""
 
 
 def write_screen(commands: Iterable[click.Command], formatter: click.HelpFormatter) -> None:
-    """Write all commands on one screen of 80 columns and 40 lines, below their headings."""
+    """Write all commands on one screen of 80 columns and 40 lines, by section."""
     listed = [command for command in commands if isinstance(command, Command | Group) and command.listed]
     formatter.write(f'Usage: {format_command("COMMAND")} …   or a task: {format_command("")}"what is to be done"\n')
     for section in Section:

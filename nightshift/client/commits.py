@@ -1,4 +1,4 @@
-"""Commits: which wait to be read, what the owner has read, what he reverts, and whether one still holds."""
+"""The commands for commits: list unread ones, show and mark them, integrate, discard, revert and reapply them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from nightshift.core.errors import IllegalMove
 from nightshift.core.program import format_command
 
 COMMIT_WALL_S = 960.0
-"""A little longer than the daemon itself waits for the tests before it answers (`server.context.COMMIT_WALL_S`)."""
+"""Timeout in seconds; a little longer than the daemon's own wait for the tests (`server.context.COMMIT_WALL_S`)."""
 LABELS = {"verified": Tone.GOOD, "tests_passed": Tone.PLAIN}
 
 
 def review(session: Session, what: str | None, *, read: bool, limit: int) -> int:
-    """List the commits that wait to be read; of one, show its change, and on a terminal ask whether it is read now.
+    """List the unread commits, or show one commit's change and, on a terminal, ask whether to mark it as read.
 
     Raises:
         NotFound: there is no such commit.
-        click.UsageError: nothing says what to mark as read.
+        click.UsageError: `read` was given without a name.
     """
     if what is None:
         if read:
@@ -57,7 +57,7 @@ def _find_commit(session: Session, name: str) -> Any:
 
 
 def unread(session: Session, count: int) -> int:
-    """List what was not read yet, the riskiest first."""
+    """List the commits that were not read yet, the riskiest first."""
     answer = session.get("/api/commits", unread=1, limit=count, order="risk")
     session.print(answer, _list(session, answer))
     return Exit.OK
@@ -67,7 +67,7 @@ def mark_reviewed(session: Session, which: str) -> int:
     """Mark commits as read: those of a task, one by the beginning of its id, or `all`.
 
     Raises:
-        NotFound: there are none.
+        NotFound: no commit matches.
     """
     if which == "all":
         done = session.post("/api/commits/reviewed", {"all": True})
@@ -84,7 +84,7 @@ def mark_reviewed(session: Session, which: str) -> int:
 
 
 def integrate(session: Session, name: str, *, force: bool = False) -> int:
-    """Integrate what waits on the branch of a task."""
+    """Integrate the commit that waits on the branch of a task."""
     done = _act(session, name, "integrate", force=force)
     what = "is integrated already" if done.already else "integrated"
     session.print(done, Cell(f"task {done.task_id} {what}: {done.commit[:10]} on {done.target} of {done.repo}"))
@@ -122,7 +122,7 @@ def _act(session: Session, name: str, action: str, **body: bool) -> Any:
 
 
 def _task_of(session: Session, name: str) -> int:
-    """The task whose newest commit is meant; an older commit of a task cannot be acted on."""
+    """Return the task whose newest commit a name means; older commits of a task cannot be acted on."""
     named = session.get("/api/resolve", name=name)
     if named.by == "commit" and named.commit != named.newest:
         newest = (named.newest or "")[:10]
@@ -131,7 +131,7 @@ def _task_of(session: Session, name: str) -> int:
 
 
 def undo(session: Session, *, force: bool, yes: bool) -> int:
-    """Revert what was integrated last, after naming it and, unless `yes` was given, asking."""
+    """Revert the last integrated commit, after showing it and, unless `yes` is set, asking."""
     newest = next(iter(session.get("/api/commits", standing=1, limit=1).commits), None)
     if newest is None:
         session.out.note("nothing that was integrated is left to revert")
@@ -180,7 +180,7 @@ def _what_to_do() -> list[str]:
 
 
 def _list_left_open(rows: Sequence[Any]) -> list[Block]:
-    """List the findings of readers that the commits leave as they are."""
+    """List the findings of readers that the commits leave open."""
     left = [
         Cell(
             f"{row.task_id}: left open: {remark.severity} ({remark.reader}): {remark.place}: {remark.reason}", Tone.BAD

@@ -1,8 +1,8 @@
-"""The way to the API of a home: over the network where its daemon runs, else to the same application in process.
+"""Connections to the API of a home: over the network if its daemon runs, otherwise to the same application in process.
 
-Whether a daemon runs is known from the lock that it holds, not from its port: another home's daemon, or another
-program, may answer there. Answers are JSON, and nothing here knows more of them than how failures look: what a command
-shows of an answer, it takes by name, and a name that is not there is an answer of somebody else.
+The daemon's lock shows whether it runs. Its port does not: another home's daemon, or another program, may answer there.
+Answers are JSON, and this module checks only the form of failures. Commands read the fields of an answer by name, and a
+missing field means that another program has answered.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Answer(dict[str, Any]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One request; `path` has its query already."""
+    """One request; `path` already contains its query."""
 
     method: str
     path: str
@@ -53,7 +53,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """An answer that is not looked into yet; after `retry_after_s` a request that came too soon may come again."""
+    """An answer that is not parsed yet; a request that came too soon may be repeated after `retry_after_s`."""
 
     status: int
     content: bytes
@@ -61,11 +61,11 @@ class Reply:
 
 
 class Connection(ABC):
-    """Sends requests and tells what their failures mean; for one thread.
+    """Sends requests and turns failures into exceptions; for one thread.
 
     Args:
-        where: it leads to, as an address.
-        why_offline: why no daemon is behind it; empty where one is.
+        where: its address.
+        why_offline: why no daemon answers; empty if a daemon does.
     """
 
     def __init__(self, where: str, why_offline: str = "") -> None:
@@ -73,17 +73,17 @@ class Connection(ABC):
 
     @property
     def live(self) -> bool:
-        """Whether a daemon is behind it."""
+        """True if a daemon answers."""
         return not self.why_offline
 
     def close(self) -> None:  # noqa: B027  # a network connection has nothing to let go of
-        """Let go of databases; it may not be used again."""
+        """Close databases; the connection cannot be used again."""
 
     @abstractmethod
     def _send_once(self, request: Request) -> Reply: ...
 
     def status(self, wall_s: float = ANSWER_WALL_S) -> Answer:
-        """The daemon as a whole; raises as `ask` does."""
+        """Return the daemon's status; raises as `ask` does."""
         return self.ask("GET", "/api/status", wall_s=wall_s)
 
     def send(
@@ -95,7 +95,7 @@ class Connection(ABC):
         query: Mapping[str, Any] | None = None,
         wall_s: float = ANSWER_WALL_S,
     ) -> Reply:
-        """Send one request, and send it again where the daemon answers that it came too soon and had no effect."""
+        """Send one request, and repeat it if the daemon answers that it came too soon and had no effect."""
         content = None if body is None else json.dumps(body).encode()
         given = {name: value for name, value in (query or {}).items() if value is not None}
         address = f"{path}?{urlencode(given)}" if given else path
@@ -111,10 +111,10 @@ class Connection(ABC):
         """Send one request, as `send` does, and read its answer.
 
         Raises:
-            DaemonGone: the daemon went away, or somebody else answers.
-            NotAllowed: it refuses us.
-            NotFound: what is named is not there.
-            IllegalMove: it may not be done.
+            DaemonGone: the daemon went away, or another program answers.
+            NotAllowed: the daemon refuses the client.
+            NotFound: the named thing does not exist.
+            IllegalMove: the action is not allowed now.
             InvalidTask: names the fields that are wrong.
         """
         return self.read(self.send(method, path, body, **more))
@@ -153,9 +153,9 @@ class Connection(ABC):
 
 
 class NetworkConnection(Connection):
-    """To the daemon. No redirect is followed and no proxy taken from the environment: either would get the token.
+    """A connection to the daemon. It follows no redirect and uses no proxy, because either would get the token.
 
-    Each request has a socket of its own: a kept one may be closed just when it is needed.
+    Each request has its own socket: a kept one may be closed just when it is needed.
     """
 
     def __init__(self, access: Access) -> None:
@@ -167,7 +167,7 @@ class NetworkConnection(Connection):
         super().__init__(f"{self._host}:{self._port}")
 
     def probe(self) -> None:
-        """Look whether the daemon answers, and no other program; raises as `ask` does."""
+        """Check that the daemon answers, and no other program; raises as `ask` does."""
         answer = self.status(PROBE_WALL_S)
         if any(name not in answer for name in _OF_A_STATUS):
             raise Stranger(f"something that is not Nightshift answers, or one of another version at {self._where}")
@@ -197,14 +197,14 @@ class NetworkConnection(Connection):
 
 
 def connect(access: Access, offline: Callable[[str], Connection]) -> Connection:
-    """Connect to the daemon of a home where it answers, else to its database; chosen anew by each call.
+    """Connect to the daemon of a home if it answers, otherwise to its database; each call chooses again.
 
     Args:
         access: to the home.
-        offline: connects to its database; given why no daemon answers.
+        offline: connects to its database, given the reason why no daemon answers.
 
     Raises:
-        NotAllowed: a daemon runs, and refuses us.
+        NotAllowed: a daemon runs, and refuses the client.
     """
     if not is_held(access.places.lock_file, access.places.db_lock_file):
         return offline("the daemon is not running")

@@ -1,4 +1,4 @@
-"""The commands for the daemon as a whole: its status, pausing, a checkpoint, new settings, a report, a test notice."""
+"""The commands for the daemon as a whole: status, forges, pauses, checkpoints, settings, extras and environments."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ HEALTH: Mapping[OverallState, Exit] = {
     OverallState.PAUSED: Exit.WAITS,
     OverallState.NEEDS_YOU: Exit.WAITS,
 }
-"""The exit code of `status` for each state of a running daemon; of every other state it is 0."""
+"""Exit codes of `status` for the states of a running daemon; any other state gives 0."""
 WATCH_S = 2.0
 
 
 def status(session: Session, *, watch: bool = False) -> int:
-    """Print the daemon's status; `watch` repeats this until interrupted, whether a daemon comes or goes."""
+    """Print the daemon's status; `watch` repeats it until interrupted, even if the daemon stops or starts."""
     if not watch:
         return _status(session)
     while True:
@@ -47,7 +47,7 @@ def _status(session: Session) -> int:
 
 
 def live_or_noted(session: Session) -> int:
-    """The exit code of what was read; where no daemon runs, a note adds that the database answered."""
+    """Return the exit code of a read command; if no daemon runs, note that the database was read."""
     if session.connection.live:
         return Exit.OK
     session.out.note(f"{session.connection.why_offline}; this is what the database says")
@@ -55,7 +55,7 @@ def live_or_noted(session: Session) -> int:
 
 
 def forges(session: Session) -> int:
-    """How the connections to forges stand, with all that stands in the way of one."""
+    """Print the state of the connections to forges, with their problems."""
     statuses = session.connection.status().forges
     notes = ((each, note) for each in statuses for note in filter(None, _describe_forge(each)))
     lines = [Cell(f"{each.address}: {note}", Tone.WARN) for each, note in notes]
@@ -72,7 +72,7 @@ def _describe_forge(forge: Any) -> tuple[str, ...]:
 
 
 def pause(session: Session) -> int:
-    """Have no more tasks claimed."""
+    """Stop the claiming of tasks."""
     answer = session.post("/api/pause")
     state = str(answer.state) if session.connection.live else "paused"
     session.print(answer, Cell(state))
@@ -81,7 +81,7 @@ def pause(session: Session) -> int:
 
 
 def resume(session: Session) -> int:
-    """Have tasks claimed again, and show what else holds them back."""
+    """Allow the claiming of tasks again, and show any other pauses."""
     answer = session.post("/api/resume")
     state = str(answer.state) if session.connection.live else ("paused" if answer.holds else "not paused")
     session.print(answer, [Lines(lines=[Cell(state), *pause_reasons(answer.holds).lines])])
@@ -90,7 +90,7 @@ def resume(session: Session) -> int:
 
 
 def checkpoint(session: Session) -> int:
-    """Have a checkpoint held now."""
+    """Request a checkpoint now."""
     answer = session.post("/api/checkpoint")
     if answer.asked:
         line = "checkpoint: what runs finishes, then the report is written and nothing is started until you resume"
@@ -107,7 +107,8 @@ def reload(session: Session) -> int:
     """Have the daemon read its settings and tasks.yaml again.
 
     Raises:
-        ConfigError: they have faults, and the old ones still hold.
+        ConfigError: they have faults, and the old ones stay in force.
+        DaemonGone: no daemon runs.
     """
     if not session.connection.live:
         raise DaemonGone(f"{session.connection.why_offline}; it reads its settings when it starts")
@@ -133,7 +134,7 @@ def install_extra(session: Session, name: str) -> int:
 
 
 def environments(session: Session) -> int:
-    """List them, with what was left out of each."""
+    """List the environments, with the parts that were left out of each."""
     answer = session.get("/api/environments")
     head = ("environment", "for", "packages", "MB", "used", "declared by")
     rows = [

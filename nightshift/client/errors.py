@@ -1,4 +1,4 @@
-"""How a call of the command line can fail: its own exceptions, the exit code of each, and how one is printed."""
+"""Failures of a call of the command line: its own exceptions, the exit code of each, and how they are printed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class DaemonGone(NightshiftError):
 
 
 class Stranger(DaemonGone):
-    """Something answers at the daemon's address that is not Nightshift."""
+    """A program other than Nightshift answers at the daemon's address."""
 
 
 class NotAllowed(NightshiftError):
@@ -46,7 +46,7 @@ class NotFound(NightshiftError):
 
 
 class Exit(IntEnum):
-    """How a call ended, for scripts."""
+    """Exit codes of a call, for scripts."""
 
     OK = 0
     FAILED = 1
@@ -68,12 +68,12 @@ CODES: tuple[tuple[tuple[type[NightshiftError], ...], Exit], ...] = (
 
 
 def exit_of(error: NightshiftError) -> Exit:
-    """The exit code of an error."""
+    """Return the exit code of an error."""
     return next(code for kinds, code in CODES if isinstance(error, kinds))
 
 
 def print_error(error: NightshiftError, *, as_json: bool) -> None:
-    """Write an error to the standard error stream, as JSON in the API's shape where that was asked for."""
+    """Write an error to the standard error stream, as JSON in the API's form if `as_json` is set."""
     if not as_json:
         from nightshift.core.text.masking import printable  # noqa: PLC0415 - most calls go well
 
@@ -112,13 +112,13 @@ def run_guarded(action: Callable[[], int], *, as_json: bool) -> int:
 
 
 def _prepare_streams() -> None:
-    """Open closed streams on the null device, and have those of another encoding than UTF-8 show escapes.
+    """Open closed streams on the null device, and make streams that are not UTF-8 print escapes.
 
-    A closed stream's number would be that of the next file which is opened, the database for one.
+    Otherwise the next opened file, such as the database, would get the number of the closed stream.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
-            nowhere = os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+            nowhere = os.open(os.devnull, os.O_RDWR)  # gets the lowest free number
             setattr(sys, name, os.fdopen(nowhere, "w" if number else "r", encoding="utf-8"))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -126,7 +126,7 @@ def _prepare_streams() -> None:
 
 
 def _leave(*streams: TextIO) -> None:
-    """Print nothing more, not even when the interpreter flushes at its end."""
+    """Discard all further output, including what the interpreter flushes at its end."""
     for stream in streams:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 

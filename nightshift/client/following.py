@@ -1,4 +1,4 @@
-"""Follows the log or a task by reading on from a cursor, as `tail -f` does, whether a daemon runs or not."""
+"""Follows the log or a task by reading on from a cursor, like `tail -f`, whether a daemon runs or not."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from nightshift.core.program import format_command
 from nightshift.core.tasks.states import ENDED, Status
 
 LOOK_S = 0.3
-"""How often a follower looks for news; loopback and an index on the id make a look cheap."""
+"""Seconds between two reads for new events; loopback and an index on the id make a read cheap."""
 PAGE = 500
 
 
 def logs(session: Session, query: Mapping[str, Any], *, follow: bool = False) -> int:
-    """Print the last events; with `follow` go on until interrupted, whether a daemon comes or goes."""
+    """Print the last events; with `follow`, continue until interrupted, even if the daemon stops or starts."""
     page = session.get("/api/logs", **query)
     if follow:
         for line in page.events:
@@ -49,7 +49,7 @@ def run(session: Session, body: Mapping[str, Any]) -> int:
 
 
 def wait(session: Session, task_id: int) -> int:
-    """Wait for a task's end, without a word until then."""
+    """Wait silently for a task's end."""
     task = session.get(f"/api/task/{task_id}")
     if _goes_on(task) and not session.connection.live:
         raise DaemonGone(f"task {task.task_id} is {task.status}, and {session.connection.why_offline}")
@@ -66,7 +66,7 @@ def print_outcome(session: Session, task: Any) -> int:
 
 
 def show_progress(session: Session, line: Any) -> None:
-    """Print an event on the way to a result; where JSON was asked for, the result alone is printed."""
+    """Print an event before the result; with JSON output only the result is printed."""
     if not session.out.as_json:
         session.out.line(session.views.log_line(line))
 
@@ -95,10 +95,10 @@ def _go_on(session: Session, query: Mapping[str, Any], after: int) -> None:
 
 
 def _follow_task(session: Session, task_id: int, after: int, show: Callable[[Any], None]) -> Any:
-    """Show the task's events until it ends or waits for a person; returns how it stands then."""
+    """Show the task's events until it ends or waits for a person; return the task."""
     while True:
         task = session.get(f"/api/task/{task_id}")
-        # Read after the task, so that the events of its end are among them.
+        # The events are read after the task, so they include those of its end.
         while page := session.get("/api/logs", after=after, limit=PAGE, task=task_id).events:
             for line in page:
                 show(line)

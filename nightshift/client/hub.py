@@ -1,4 +1,4 @@
-"""`nightshift hub`: the tasks that several machines share, looked at and steered, with or without a daemon."""
+"""`nightshift hub`: shows and steers the tasks that several machines share, with or without a daemon."""
 
 from __future__ import annotations
 
@@ -42,17 +42,18 @@ NO_DATABASE = (
 
 @contextmanager
 def open_hub(session: Session, *, acts: bool = False) -> Iterator[HubConnection]:
-    """The hub of the session's home.
+    """Connect to the hub of the session's home.
 
     Args:
-        session: whose settings name it.
-        acts: workflows are to be changed, which takes a worker: this process is one meanwhile, as no node may be up.
+        session: its settings name the hub.
+        acts: workflows will be changed. This needs a worker; possibly no node is up, so this process is a worker
+            meanwhile.
 
     Raises:
-        ConfigError: they name none.
-        ExtraMissing: the packages for it are not installed, and are not to be.
-        HubAway: it cannot be reached.
-        HubRefused: it refuses, or is not ready for this program.
+        ConfigError: the settings name no hub.
+        ExtraMissing: the needed packages are not installed, and may not be installed.
+        HubAway: the hub cannot be reached.
+        HubRefused: the hub refuses, or is not ready for this version.
     """
     connection = _open_connection(session)
     try:
@@ -71,7 +72,7 @@ def open_hub(session: Session, *, acts: bool = False) -> Iterator[HubConnection]
 
 
 def _open_connection(session: Session) -> HubConnection:
-    """Make a connection to the hub of the settings, and install the packages for it; raises as `open_hub`."""
+    """Install the packages for the hub and make a connection to the hub of the settings; raises as `open_hub` does."""
     url = session.settings.hub_url
     if url is None:
         raise ConfigError([NO_HUB])
@@ -89,11 +90,11 @@ def _ensure_extra(session: Session) -> None:
 
 @contextmanager
 def open_database(session: Session) -> Iterator[SharedDatabase]:
-    """The database that nodes share.
+    """Open the database that nodes share.
 
     Raises:
         ConfigError: the settings name none.
-        ExtraMissing: the packages for it are not installed, and are not to be.
+        ExtraMissing: the needed packages are not installed, and may not be installed.
     """
     url = session.settings.hub_database_url
     if url is None:
@@ -110,7 +111,7 @@ def open_database(session: Session) -> Iterator[SharedDatabase]:
 
 @contextmanager
 def queue_of(session: Session, *, acts: bool = False) -> Iterator[HubQueue]:
-    """The hub's tasks; see `open_hub`."""
+    """Give the queue of the hub's tasks; see `open_hub`."""
     with open_hub(session, acts=acts) as connection:
         from nightshift.remote.hub.queue import HubQueue  # noqa: PLC0415  # as above
 
@@ -137,7 +138,7 @@ def dev(session: Session, port: int) -> int:
 
 
 def init(session: Session) -> int:
-    """Make the namespace ready, and the shared database where the settings name one."""
+    """Prepare the namespace, and the shared database if the settings name one."""
     connection = _open_connection(session)
     try:
         from nightshift.remote.hub.control import prepare  # noqa: PLC0415  # as above
@@ -182,10 +183,10 @@ def _init_database(session: Session, answer: dict[str, object]) -> list[str]:
 
 
 def status(session: Session) -> int:
-    """The hub as a whole.
+    """Print the status of the hub.
 
     Returns:
-        `Exit.FAILED` where no node is up, `Exit.WAITS` where it is paused, a node was lost, or a task waits for its
+        `Exit.FAILED` if no node is up, `Exit.WAITS` if the hub is paused, a node was lost, or a task waits for its
         owner.
     """
     with open_hub(session) as connection:
@@ -229,7 +230,7 @@ def _health(overview: Overview) -> Exit:
 
 
 def nodes(session: Session) -> int:
-    """All nodes, with what they are and what they do."""
+    """List all nodes with their properties and states."""
     with open_hub(session) as connection:
         from nightshift.remote.hub.nodes import nodes as all_nodes  # noqa: PLC0415  # as above
 
@@ -251,7 +252,7 @@ def nodes(session: Session) -> int:
 
 
 def drain(session: Session, name: str, *, undo: bool) -> int:
-    """Let a node take nothing new, or take tasks again."""
+    """Let a node accept no new tasks, or accept tasks again."""
     with open_hub(session, acts=True) as connection:
         from nightshift.remote.hub.nodes import drain as drained  # noqa: PLC0415  # as above
 
@@ -263,7 +264,7 @@ def drain(session: Session, name: str, *, undo: bool) -> int:
 
 
 def remove(session: Session, name: str, *, undo: bool) -> int:
-    """Let a node never come back, or come again."""
+    """Exclude a node permanently, or admit it again."""
     with open_hub(session, acts=True) as connection:
         from nightshift.remote.hub import nodes as hub_nodes  # noqa: PLC0415  # as above
 
@@ -280,7 +281,7 @@ def remove(session: Session, name: str, *, undo: bool) -> int:
 
 
 def tasks(session: Session, status: str | None, limit: int) -> int:
-    """The newest tasks of all nodes."""
+    """List the newest tasks of all nodes."""
     with queue_of(session) as queue:
         newest_tasks = queue.find(Status(status) if status else None, limit)
     rows = [
@@ -297,10 +298,10 @@ def tasks(session: Session, status: str | None, limit: int) -> int:
 
 
 def verify(session: Session, task_id: int | None) -> int:
-    """By whom results are signed.
+    """Print which results are signed by the node that had the task.
 
     Returns:
-        `Exit.FAILED` where one is not signed by the node that had the task.
+        `Exit.FAILED` if a signature is not valid.
     """
     with open_hub(session) as connection:
         from nightshift.remote.hub.nodes import keys as all_keys  # noqa: PLC0415  # as above
@@ -325,7 +326,7 @@ def verify(session: Session, task_id: int | None) -> int:
 
 
 def cancel(session: Session, task_id: int) -> int:
-    """Cancel a task, wherever it is."""
+    """Cancel a task, whichever node has it."""
     with queue_of(session, acts=True) as queue:
         now = queue.cancel(task_id)
     asked = now is not Status.CANCELLED
@@ -333,7 +334,7 @@ def cancel(session: Session, task_id: int) -> int:
 
 
 def retry(session: Session, task_id: int) -> int:
-    """Queue a task again that failed or was cancelled."""
+    """Queue a failed or cancelled task again."""
     with queue_of(session, acts=True) as queue:
         now = queue.retry(task_id)
     return _print_move(session, task_id, now, str(now))
@@ -343,7 +344,7 @@ def prioritise(session: Session, words: Sequence[str]) -> int:
     """Let a task be claimed sooner or later, given as `ID N`.
 
     Raises:
-        click.UsageError: it was not given so.
+        click.UsageError: the arguments have another form.
     """
     task_id, priority = id_and_priority(words, "hub priority")
     with queue_of(session, acts=True) as queue:
@@ -352,14 +353,14 @@ def prioritise(session: Session, words: Sequence[str]) -> int:
 
 
 def pause(session: Session, reason: str) -> int:
-    """Let no node take a task."""
+    """Stop all nodes from claiming tasks."""
     _set_pause(session, reason)
     session.print({"paused": reason}, Cell("paused: no node takes a task until you resume; what runs goes on"))
     return Exit.OK
 
 
 def resume(session: Session) -> int:
-    """Let nodes take tasks again."""
+    """Let nodes claim tasks again."""
     _set_pause(session, None)
     session.print({"paused": None}, Cell("nodes take tasks again"))
     return Exit.OK
@@ -373,7 +374,7 @@ def _set_pause(session: Session, reason: str | None) -> None:
 
 
 def asks(session: Session) -> int:
-    """Print the questions of tasks, with the numbers that `answer` takes."""
+    """Print the open asks of tasks, with the numbers that `answer` needs."""
     with queue_of(session) as queue:
         waiting_tasks = queue.find(Status.WAITING, 200)
     open_ones = [(task, ask) for task in waiting_tasks for ask in json.loads(task.asks or "[]")]
@@ -385,7 +386,7 @@ def asks(session: Session) -> int:
 
 
 def answer(session: Session, task_id: int, ask_id: int, words: str) -> int:
-    """Answer an ask: `yes`, `no`, or the text that a question wants."""
+    """Answer an ask: `yes`, `no`, or a text for a question."""
     text = words.strip()
     is_text = text.lower() not in {"yes", "no"}
     with queue_of(session, acts=True) as queue:
@@ -407,7 +408,7 @@ def workspace(session: Session, url: str | None) -> int:
 
 
 def budget(session: Session, wanted: Mapping[str, float | None], *, off: bool) -> int:
-    """Show or set what all nodes may spend together; what is not given stays as it is."""
+    """Show or set the common budget of all nodes; limits that are not given stay as they are."""
     with open_database(session) as database:
         from nightshift.remote.hub import shared_schema  # noqa: PLC0415  # as above
         from nightshift.remote.hub.budget import spending  # noqa: PLC0415  # as above

@@ -1,4 +1,4 @@
-"""Makes the body of a new task from what was typed; the API validates it, as every other task."""
+"""Makes the body of a new task from the typed arguments; the API validates it like every other task."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ EDITED = f"\n\n{CUT}\n# Describe the task above, in as many lines as you like. L
 
 
 def task_body(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The task as `POST /api/task` takes it.
+    """Return the task in the form that `POST /api/task` accepts.
 
     Args:
         text: the description.
-        options: what was given on the command line, by parameter name.
+        options: the values of the command line, by parameter name.
 
     Raises:
-        click.UsageError: a value cannot be understood, or a file cannot be read.
+        click.UsageError: a value cannot be parsed, or a file cannot be read.
     """
     body: dict[str, Any] = {"description": text}
     body |= {name: options[name] for name in SAME_NAME if options[name] is not None}
@@ -72,10 +72,10 @@ def task_body(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def edit_text() -> str:
-    """The words of a task, written in the owner's editor.
+    """Return the description of a task, written in the owner's editor.
 
     Raises:
-        click.UsageError: there are none, or no terminal to write them at.
+        click.UsageError: the description is empty, or there is no terminal.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError(f'say what is to be done: {format_command("add")} "TEXT", or - for the standard input.')
@@ -86,7 +86,7 @@ def edit_text() -> str:
 
 
 def text_or_stdin(text: str) -> str:
-    """The text itself; `-` stands for what comes over the standard input."""
+    """Return the text; for `-`, return the content of the standard input."""
     if text != "-":
         return text
     try:
@@ -96,7 +96,7 @@ def text_or_stdin(text: str) -> str:
 
 
 def _repo(text: str | None) -> str | None:
-    """A path is the typist's, so it is made whole here: the daemon runs in another folder."""
+    """Return the path as an absolute one: it is relative to this process's folder, and the daemon runs in another."""
     return str(Path(text).expanduser().resolve()) if text else None
 
 
@@ -108,7 +108,7 @@ def _files(texts: Sequence[str]) -> dict[str, str]:
 
 
 def _name_file(text: str) -> tuple[str, Path]:
-    """`PATH=FILE`, or a file that keeps its relative path; one from elsewhere keeps its name alone."""
+    """Parse `PATH=FILE`, or a file that keeps its relative path; a file outside this folder keeps only its name."""
     name, separator, file = text.partition("=")
     if separator and not Path(text).exists():
         return name, Path(file).expanduser()
@@ -118,7 +118,7 @@ def _name_file(text: str) -> tuple[str, Path]:
 
 
 def _cases(path: str) -> list[Any]:
-    """The list of cases in a file of YAML or JSON; what each may hold is checked with the task."""
+    """Read the list of cases in a YAML or JSON file; the content of each is validated with the task."""
     import yaml  # noqa: PLC0415 (slow to import; only where cases are given)
 
     try:
@@ -143,10 +143,10 @@ def _read(path: Path) -> str:
 
 
 def own_time(option: str, text: str) -> str:
-    """A time as the API takes it; without a zone it is the typist's own, which the API cannot know.
+    """Return a time in the API's form; a time without a zone is local time, which the API cannot know.
 
     Raises:
-        click.UsageError: it is none.
+        click.UsageError: it is not a time.
     """
     try:
         return datetime.fromisoformat(text).astimezone().isoformat()

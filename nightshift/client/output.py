@@ -1,8 +1,8 @@
-"""The output as plain values (fields, tables and lines made of toned cells), and how these are printed.
+"""The output as plain values (fields, tables and lines of toned cells), and how they are printed.
 
-A terminal gets Rich's tables and colours. A pipe gets aligned text without colours and with nothing cut: columns are
-padded with spaces, and a dash stands for an empty value. Rich is imported only for a terminal, because it costs a
-script more time than the answer does.
+A terminal gets Rich's tables and colours. A pipe gets aligned text without colours, and nothing is cut: columns are
+padded with spaces, and a dash stands for an empty value. Rich is imported only for a terminal, because its import takes
+longer than the answer itself.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 LAST_COLUMN, GAP = 20, 2
-"""Characters that are kept for the last column however narrow the terminal is, and those between columns."""
+"""Minimum width of the last column in characters, however narrow the terminal is, and the gap between columns."""
 
 
 class Tone(StrEnum):
-    """How a cell is meant; only a terminal with colours shows it."""
+    """The meaning of a cell; only a terminal with colours shows it."""
 
     PLAIN = "plain"
     GOOD = "good"
@@ -41,7 +41,7 @@ class Tone(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One line of text; control characters and line breaks in it become visible or spaces."""
+    """One line of text; control characters in it become visible, and line breaks and tabs become spaces."""
 
     text: str
     tone: Tone = Tone.PLAIN
@@ -52,21 +52,24 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fields:
-    """Names with their values, one a line."""
+    """Names with their values, one per line."""
 
     pairs: Sequence[tuple[str, Cell]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Rows of cells; the last column may be long. A narrow terminal does without those of `spare`, in their order."""
+    """Rows of cells; the last column may be long.
+
+    On a narrow terminal the columns of `spare` are left out, in that order.
+    """
 
     head: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     spare: Sequence[str] = ()
 
     def within(self, width: int) -> Table:
-        """The same with as many columns as a terminal has room for."""
+        """Return the table with only the columns that fit into a width."""
         columns, spare = list(range(len(self.head))), list(self.spare)
         chars = [max(map(len, (name, *(row[at].text for row in self.rows)))) for at, name in enumerate(self.head)]
         while spare and sum(chars[at] + GAP for at in columns[:-1]) + LAST_COLUMN > width:
@@ -76,7 +79,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lines:
-    """Text as it is, a line a cell."""
+    """Lines of text, one per cell."""
 
     lines: Sequence[Cell]
 
@@ -85,23 +88,23 @@ Block = Fields | Table | Lines
 
 
 def cell(value: object, tone: Tone = Tone.PLAIN) -> Cell:
-    """A value as a cell; nothing is shown as a dash, so that columns can be counted."""
+    """Return a value as a cell; an empty value becomes a dash, so that columns can be counted."""
     text = "" if value is None else str(value)
     return Cell(text if text.strip() else "-", tone)
 
 
 def cells(*values: object) -> list[Cell]:
-    """A row of a table; what is no cell yet becomes one."""
+    """Return a row of a table; values that are not cells become cells."""
     return [value if isinstance(value, Cell) else cell(value) for value in values]
 
 
 def fields(*pairs: tuple[str, object]) -> Fields:
-    """Names with their values; a pair without a value is left out."""
+    """Return names with their values; a pair without a value is left out."""
     return Fields(pairs=[(name, cells(value)[0]) for name, value in pairs if value not in {None, "", 0}])
 
 
 def stamp(at: datetime | str | None, *, short: bool) -> Cell:
-    """A time of the owner's own zone: to the second with its offset, or short, without the date where that is today."""
+    """Return a local time: to the second with its offset, or short, without the date if that is today."""
     if not at:
         return cell(None)
     own = (from_text(at) if isinstance(at, str) else at).astimezone()
@@ -134,7 +137,7 @@ class Printer:
 
     Args:
         as_json: print answers as JSON documents instead of blocks.
-        color: `auto` colours a terminal, unless `NO_COLOR` is set (which Rich sees to).
+        color: `auto` colours a terminal, unless `NO_COLOR` is set (Rich checks that).
     """
 
     def __init__(self, *, as_json: bool = False, color: Color = Color.AUTO) -> None:
@@ -156,12 +159,12 @@ class Printer:
         sys.stdout.flush()
 
     def clear(self) -> None:
-        """Begin again at the top of a terminal; elsewhere one answer follows the other."""
+        """Clear a terminal; elsewhere do nothing, so that answers follow each other."""
         if self.is_terminal:
             self._terminal().clear()
 
     def line(self, line: Cell) -> None:
-        """Print one line at once."""
+        """Print one line immediately."""
         if self.is_terminal:
             self._terminal().print(_text(line), soft_wrap=True)
         else:
@@ -174,20 +177,20 @@ class Printer:
         sys.stdout.flush()
 
     def document(self, answer: object) -> None:
-        """Print a JSON document, in a line."""
+        """Print a JSON document on one line."""
         self.text(json.dumps(answer, ensure_ascii=False, separators=(",", ":")))
 
     def note(self, text: str, stream: TextIO | None = None) -> None:
-        """Print what is not part of the answer, on the standard error stream."""
+        """Print a text that is not part of the answer, on the standard error stream."""
         print(Cell(text).text, file=stream or sys.stderr, flush=True)
 
     def reader_has_gone(self) -> bool:
-        """Whether nobody reads our output any more (`… | head -1`), without writing to it."""
+        """Check whether the reader of our output has gone (`… | head -1`), without writing to it."""
         try:
             pipe = select.poll()
             pipe.register(sys.stdout.fileno(), 0)
             return any(events & (select.POLLERR | select.POLLHUP) for _, events in pipe.poll(0))
-        except OSError:  # not a stream of the system's
+        except OSError:  # the stream has no file descriptor
             return False
 
     def _terminal(self) -> Console:
@@ -211,7 +214,7 @@ class Printer:
 
 
 def plain_lines(block: Block) -> list[str]:
-    """The block as aligned lines of text."""
+    """Return the block as aligned lines of text."""
     if isinstance(block, Fields):
         return _align([[f"{name}", value.text] for name, value in block.pairs])
     if isinstance(block, Table):
@@ -234,7 +237,7 @@ def _text(line: Cell) -> Text:
 
 
 def _rich_table(table: Table, width: int) -> object:
-    """A table in which spare columns and then the last one give way to a narrow terminal."""
+    """Make a table that leaves out spare columns and then shortens the last one on a narrow terminal."""
     from rich import box  # noqa: PLC0415  # only a terminal pays for it
     from rich.table import Table as RichTable  # noqa: PLC0415
 

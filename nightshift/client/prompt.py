@@ -1,4 +1,4 @@
-"""The interactive prompt: a line is a task, unless it is a command, with a slash before it or without."""
+"""The interactive prompt: a line is a task, unless it is a command, with or without a slash before it."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ LEAVE = frozenset({"quit", "exit", "/quit", "/exit"})
 
 
 class Prompt:
-    """Reads lines until the person leaves; announces when one of the tasks typed here has ended.
+    """Reads lines until the person leaves; announces the end of tasks that were typed here.
 
     Args:
-        session: commands are carried out in it.
-        commands: what a line may be, when it is no task.
-        perform: carries out a command in the session; returns its exit code.
+        session: the session that commands use.
+        commands: the available commands.
+        perform: carries out a command in the session and returns its exit code.
     """
 
     def __init__(self, session: Session, commands: click.Group, perform: Callable[[Sequence[str]], int]) -> None:
@@ -57,7 +57,7 @@ class Prompt:
         return Exit.OK
 
     def _turn(self) -> bool:
-        """One line; False when the person leaves. Ctrl-C only drops the line."""
+        """Handle one line; return False when the person leaves. Ctrl-C only drops the line."""
         try:
             line = input(PROMPT).strip()
             with self._printing:
@@ -86,7 +86,7 @@ class Prompt:
         return True
 
     def _do(self, line: str) -> None:
-        """A line after a slash is a command, and so is what looks like one; every other line is a task."""
+        """Carry out a line: a command if it begins with a slash or looks like a command, otherwise a task."""
         arguments = Arguments(self._commands)
         words = _words(line.removeprefix("/"))
         if line.startswith("/") or arguments.may_be_a_slip(line):
@@ -108,10 +108,10 @@ class Prompt:
             self._session.disconnect()
 
     def _watch(self) -> None:
-        """Look after the tasks that were typed, with a client of this thread's own."""
+        """Watch the tasks that were typed, with a client of this thread's own."""
         while not self._left.wait(LOOK_S):
             if self._open:
-                # Where the daemon comes or goes just now, the next look will succeed.
+                # If the daemon is just stopping or starting, the next look will succeed.
                 with (
                     contextlib.suppress(NightshiftError),
                     contextlib.closing(self._session.connect()) as connection,
@@ -126,14 +126,14 @@ class Prompt:
                 self._announce(task)
 
     def _announce(self, task: Any) -> None:
-        """Put a line above the one that is being typed."""
+        """Print a line above the one that is being typed."""
         with self._printing:
             sys.stdout.write(f"\r\x1b[K{outcome(task).text}\n{PROMPT}{readline.get_line_buffer()}")
             sys.stdout.flush()
 
 
 def _words(line: str) -> list[str]:
-    """The words as a shell would split them; one with an open quote is split at its spaces."""
+    """Split a line into words as a shell would; a line with an open quote is split at its spaces."""
     try:
         return shlex.split(line)
     except ValueError:

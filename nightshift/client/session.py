@@ -1,4 +1,4 @@
-"""A person's session on one home: how its daemon is reached, what is connected at the moment, and the printer."""
+"""A person's session on one home: the access to its daemon, the current connection, and the printer."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from nightshift.config.load import Settings
 
 Values = Mapping[str, Any]
-"""The values that were given on the command line, by parameter name of `client.commands`."""
+"""The values given on the command line, by parameter name of `client.commands`."""
 Action = Callable[["Session", Values], int]
-"""Carries a command out; returns the exit code."""
+"""Functions that carry out a command and return the exit code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Application:
-    """The part of the command line that is the application's own.
+    """The application's own part of the command line.
 
     Attributes:
         actions: the commands that it carries out itself, by name.
-        offline: answers the API for a session whose daemon is down; given why it is.
+        offline: makes the connection of a session whose daemon is down, given the reason.
     """
 
     actions: Mapping[str, Action]
@@ -37,11 +37,11 @@ class Application:
 
 
 class Session:
-    """Does one thing after the other, as the prompt needs it; it may connect anew for each.
+    """Carries out one command after the other, as the prompt needs it; it may reconnect for each.
 
     Args:
         load_application: imports the application, which takes longer than a daemon's answer.
-        home: the home that is named; see `places_of`.
+        home: the given home; see `places_of`.
         as_json: print answers as JSON.
         color: see `Printer`.
     """
@@ -61,7 +61,7 @@ class Session:
 
     @cached_property
     def access(self) -> Access:
-        """How the daemon of the home is reached.
+        """Address and token of the home's daemon.
 
         Raises:
             ConfigError: the settings are wrong.
@@ -73,7 +73,7 @@ class Session:
         """All settings of the home.
 
         Raises:
-            ConfigError: they are wrong.
+            ConfigError: the settings are wrong.
         """
         from nightshift.config.load import settings_at  # noqa: PLC0415  # what most actions do without takes longest
 
@@ -81,39 +81,39 @@ class Session:
 
     @property
     def connection(self) -> Connection:
-        """Connected when it is first needed.
+        """The current connection, made when it is first needed.
 
         Raises:
-            NotAllowed: a daemon runs and refuses us.
+            NotAllowed: a daemon runs and refuses the client.
         """
         if self._connection is None:
             self._connection = self.connect()
         return self._connection
 
     def connect(self) -> Connection:
-        """A connection of the caller's own; raises as `connection` does."""
+        """Return a new connection that the caller closes; raises as `connection` does."""
         return connect(self.access, lambda why: self.load_application().offline(self, why))
 
     def disconnect(self) -> None:
-        """Close the connection and connect anew next time: the daemon may have come or gone."""
+        """Close the connection, so that the next use reconnects: the daemon may have stopped or started."""
         if self._connection is not None:
             self._connection.close()
         self._connection = None
 
     def get(self, path: str, **query: Any) -> Answer:
-        """Read something; raises as `Connection.ask`."""
+        """Send a GET request; raises as `Connection.ask` does."""
         return self.connection.ask("GET", path, query=query)
 
     def post(self, path: str, body: Mapping[str, Any] | None = None, **more: Any) -> Answer:
-        """Have something done; raises as `Connection.ask`."""
+        """Send a POST request; raises as `Connection.ask` does."""
         return self.connection.ask("POST", path, body or {}, **more)
 
     def print(self, answer: object, shown: Sequence[Block] | Cell) -> None:
-        """Print what came of an action.
+        """Print the result of an action.
 
         Args:
-            answer: of the daemon, or fields of our own; printed where JSON was asked for.
-            shown: to people: blocks, or one line.
+            answer: the daemon's, or fields of our own; printed if JSON was requested.
+            shown: the form for people: blocks, or one line.
         """
         if self.out.as_json:
             self.out.document(answer)
@@ -121,16 +121,16 @@ class Session:
             self.out.blocks([Lines(lines=[shown])] if isinstance(shown, Cell) else shown)
 
     def note_if_down(self, consequence: str) -> None:
-        """Add, where no daemon answers, that it does not and what follows from it."""
+        """If no daemon answers, note that and its consequence."""
         if not self.connection.live:
             self.out.note(f"{self.connection.why_offline}; {consequence}")
 
 
 def places_of(home: Path | None) -> Places:
-    """The places of the home that is named, else of the one whose daemon runs, else of the usual one.
+    """Return the places of the given home, else of the home whose daemon runs, else of the default home.
 
-    A daemon may have been started in the other layout than this shell would choose (the service sets
-    `NIGHTSHIFT_LAYOUT=xdg`, the shell does not): its lock shows it.
+    A daemon may use another layout than this shell would choose (the service sets `NIGHTSHIFT_LAYOUT=xdg`, the shell
+    does not): its lock shows it.
 
     Raises:
         ConfigError: the environment contradicts itself.
@@ -145,10 +145,10 @@ def places_of(home: Path | None) -> Places:
 
 
 def access_to(places: Places) -> Access:
-    """How the daemon of these places is reached, by settings that are sound.
+    """Return the access to the daemon of these places, from valid settings.
 
     Raises:
-        ConfigError: they are not; lists every fault.
+        ConfigError: lists every fault of the settings.
     """
     if access := recall_access(places) or of_nothing_set(places):
         return access

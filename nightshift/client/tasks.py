@@ -1,4 +1,4 @@
-"""The commands for tasks: submit them, look at them, cancel, retry, fork, and make them more urgent."""
+"""The commands for tasks: submit, list, show, cancel, retry and fork them, and change their priority."""
 
 from __future__ import annotations
 
@@ -23,13 +23,16 @@ _PLACE = re.compile(r"([0-9]{1,18})(?::([0-9]{1,9}))??(?::([0-9]{1,9}))?", re.AS
 
 
 def submit(session: Session, body: Mapping[str, Any]) -> tuple[Answer, bool]:
-    """Submit a task, given as the API's body; return the answer, and whether the task is new: its key may be known."""
+    """Submit a task, given as the API's body.
+
+    Return the answer, and whether the task is new (its key may exist already).
+    """
     reply = session.connection.send("POST", "/api/task", body)
     return session.connection.read(reply), reply.status == HTTPStatus.CREATED
 
 
 def add(session: Session, body: Mapping[str, Any], *, typed: bool = False) -> int:
-    """Submit a task; `typed` words are not on the command line and come back if refused."""
+    """Submit a task; a `typed` text is not on the command line, so it is printed again if it is refused."""
     try:
         task, is_new = submit(session, body)
     except InvalidTask:
@@ -62,7 +65,7 @@ def _tell_forecast(session: Session) -> None:
 
 
 def history(session: Session, count: int) -> int:
-    """The newest tasks."""
+    """List the newest tasks."""
     tasks = session.get("/api/tasks", limit=count).tasks
     if session.out.as_json:
         session.out.document(tasks)
@@ -72,10 +75,10 @@ def history(session: Session, count: int) -> int:
 
 
 def show(session: Session, name: str) -> int:
-    """One task: which tests failed and what they say, then the task itself, then what it changed.
+    """Show one task: its failed tests with their messages, then the task itself, then its change.
 
     Raises:
-        NotFound: the name stands for nothing.
+        NotFound: the name matches nothing.
     """
     task = session.get(f"/api/task/{session.get('/api/resolve', name=name).task_id}")
     if session.out.as_json:
@@ -90,10 +93,10 @@ def show(session: Session, name: str) -> int:
 
 
 def retry(session: Session, task_ids: Sequence[int], *, failed: bool = False, from_draft: bool = False) -> int:
-    """Queue tasks again that ended, or all that failed; with `from_draft` they begin with the changes of their drafts.
+    """Queue ended tasks again, or all that failed; with `from_draft` they begin with the changes of their drafts.
 
     Raises:
-        click.UsageError: none is named, or some beside all that failed.
+        click.UsageError: neither tasks nor `failed` are given, or both, or `failed` together with `from_draft`.
     """
     if failed == bool(task_ids):
         raise click.UsageError(
@@ -109,7 +112,10 @@ def retry(session: Session, task_ids: Sequence[int], *, failed: bool = False, fr
 
 
 def move_each(session: Session, task_ids: Sequence[int], action: str, body: Mapping[str, Any] | None = None) -> int:
-    """Move one after the other; what one of several refuses is told, and takes nothing from the others."""
+    """Apply an action to one task after the other.
+
+    If there are several, a refusal is printed and the others continue.
+    """
     code = Exit.OK
     for task_id in task_ids:
         try:
@@ -126,7 +132,7 @@ def move_each(session: Session, task_ids: Sequence[int], action: str, body: Mapp
 
 
 def _retry_failed(session: Session) -> int:
-    """Queue all again that failed; what still depends on a failure is named, and the others go on."""
+    """Queue all failed tasks again; tasks that are refused are printed, and the others continue."""
     results, after = list[Answer](), 0
     while after is not None:
         body = {"action": "retry", "filter": {"status": [Status.FAILED]}, "after": after}
@@ -144,10 +150,10 @@ def _retry_failed(session: Session) -> int:
 
 
 def prioritise(session: Session, words: Sequence[str]) -> int:
-    """Make a task more or less urgent, given as `ID N` or `ID=N`.
+    """Change the priority of a task, given as `ID N` or `ID=N`.
 
     Raises:
-        click.UsageError: it was not given so.
+        click.UsageError: the arguments have another form.
     """
     task_id, priority = id_and_priority(words, "prioritise")
     done = session.post(f"/api/task/{task_id}/priority", {"priority": priority})
@@ -156,10 +162,10 @@ def prioritise(session: Session, words: Sequence[str]) -> int:
 
 
 def id_and_priority(words: Sequence[str], command: str) -> tuple[int, int]:
-    """The number of a task and its priority, given to a command as `ID N` or `ID=N`.
+    """Return the number of a task and its priority, given to a command as `ID N` or `ID=N`.
 
     Raises:
-        click.UsageError: they were not given so.
+        click.UsageError: the arguments have another form.
     """
     given = re.fullmatch(r"(\d{1,18})=([+-]?\d{1,7})", "=".join(words))
     if not given or abs(int(given[2])) > MAX_PRIORITY or not int(given[1]):
@@ -170,10 +176,10 @@ def id_and_priority(words: Sequence[str], command: str) -> tuple[int, int]:
 
 
 def say(session: Session, task_id: int, text: str, *, interrupt: bool) -> int:
-    """Say something to a task that is open; with `interrupt` a request of its model that is under way is broken off.
+    """Add a remark to an open task; with `interrupt`, a running request to its model is broken off.
 
     Raises:
-        InvalidTask: the text cannot be taken.
+        InvalidTask: the text is not accepted.
     """
     answer = session.post(f"/api/task/{task_id}/say", {"text": text, "interrupt": interrupt})
     how = "the model is interrupted and asked again with it" if answer.interrupted else "it is part of the next request"
@@ -183,14 +189,14 @@ def say(session: Session, task_id: int, text: str, *, interrupt: bool) -> int:
 
 
 def fork(session: Session, step: str, *, model: str | None = None, models: str | None = None, note: str = "") -> int:
-    """Submit a task with the files and the plan that a step of another one left behind, or one for each of `models`.
+    """Submit a task that continues with the files and the plan of another task's step, or one for each of `models`.
 
     Args:
-        session: where to.
-        step: which one, as `parse_place` reads it.
-        model: who is asked first in the new task.
-        models: several, with commas between them; what these forks commit waits on their branches.
-        note: added to the task's words.
+        session: the session of the home.
+        step: the step, as `parse_place` reads it.
+        model: the model that is asked first in the new task.
+        models: several, separated by commas; the commits of these forks wait on their branches.
+        note: added to the task's description.
 
     Raises:
         InvalidTask: names what is wrong, such as a model that is not configured.
@@ -219,10 +225,10 @@ def fork(session: Session, step: str, *, model: str | None = None, models: str |
 
 
 def parse_place(text: str) -> tuple[int, int | None, int | None]:
-    """Task, attempt and step of `ID`, `ID:STEP` or `ID:ATTEMPT:STEP`.
+    """Return task, attempt and step of `ID`, `ID:STEP` or `ID:ATTEMPT:STEP`; missing ones are None.
 
     Raises:
-        click.UsageError: it is none of these.
+        click.UsageError: the text has another form.
     """
     parts = _PLACE.fullmatch(text)
     if parts is None:

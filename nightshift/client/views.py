@@ -34,16 +34,16 @@ LEVEL_TONE: Mapping[Level, Tone] = {Level.DEBUG: Tone.DIM, Level.WARNING: Tone.W
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Views:
-    """Makes the blocks; `short` times are for a terminal, whole ones for a pipe."""
+    """Makes the blocks; `short` times are for a terminal, complete ones for a pipe."""
 
     short: bool = False
 
     def at(self, time: str | None) -> Cell:
-        """A time of an answer."""
+        """Return a time of an answer as a cell."""
         return stamp(time, short=self.short)
 
     def report(self, report: Any) -> list[Block]:
-        """The daemon as a whole."""
+        """Return the daemon's status."""
         parts: list[tuple[Any, Callable[[Any], Block]]] = [
             (report, self._daemon), (report.workers, self._workers), (report.models, _models),
             (report.forges, self.forges), (report.holds, pause_reasons),
@@ -52,7 +52,7 @@ class Views:
         return [*(make(part) for part, make in parts if part), *([Lines(lines=notices)] if notices else [])]
 
     def forges(self, forges: Sequence[Any]) -> Table:
-        """The connections to forges."""
+        """Return the connections to forges."""
         rows = [
             cells(each.address, each.kind, self.at(each.looked_at), each.issues, each.pulls,
                   cell(_forge_state(each), Tone.WARN if each.fault or each.notes else Tone.GOOD))
@@ -61,7 +61,7 @@ class Views:
         return Table(head=("forge", "kind", "looked at", "issues", "drafts", "state"), rows=rows, spare=("kind",))
 
     def tasks(self, tasks: Sequence[Any]) -> list[Block]:
-        """A list of tasks."""
+        """Return a list of tasks."""
         head = ("id", "status", "ending", "prio", "iter", "created", "ended", "commit", "description")
         spare = ("iter", "prio", "created", "commit", "ending")
         rows = [
@@ -74,7 +74,7 @@ class Views:
         return [Table(head=head, rows=rows, spare=spare)]
 
     def task(self, task: Any) -> list[Block]:
-        """One task in full."""
+        """Return one task in full."""
         blocks: list[Block] = [self._task_fields(task)]
         blocks.append(Lines(lines=[Cell(line) for line in printable(task.description).split("\n")]))
         if task.iterations:
@@ -115,7 +115,7 @@ class Views:
         )
 
     def approvals(self, answer: Any) -> list[Block]:
-        """List the approvals; the questions stand below the table, because they must be read to their end."""
+        """Return the open approvals; the questions are below the table, because they must be readable in full."""
         if not answer.approvals:
             return [Lines(lines=[Cell("nothing needs your decision")])]
         rows = [
@@ -127,7 +127,7 @@ class Views:
         return [table, Lines(lines=questions)]
 
     def _question(self, row: Any) -> list[str]:
-        """Return the lines of a question, and the answer that is assumed where nobody answers."""
+        """Return the lines of a question, and the answer that is assumed if nobody answers."""
         first, *more = row.question.strip().split("\n")
         asked = [f"{row.approval_id}: {first}", *(f"   {line}" for line in more)]
         if row.assumed_at is None:
@@ -135,11 +135,11 @@ class Views:
         return [*asked, f"   assumed from {self.at(row.assumed_at).text} on: {row.default}"]
 
     def logs(self, logs: Any) -> list[Block]:
-        """Events, one a line."""
+        """Return events, one per line."""
         return [Lines(lines=[self.log_line(line) for line in logs.events])]
 
     def log_line(self, line: Any) -> Cell:
-        """One event: time, level, task, event and message in columns."""
+        """Return one event: time, level, task, event and message in columns."""
         text = line.message or (json.dumps(line.data, ensure_ascii=False) if line.data else "")
         time = stamp(line.timestamp, short=self.short).text
         task = "-" if line.task_id is None else str(line.task_id)
@@ -186,13 +186,13 @@ def _status(task: Any, text: str) -> Cell:
 
 
 def pause_reasons(holds: Sequence[Any]) -> Lines:
-    """Why no task is started, and what ends each reason."""
+    """Return why no task is started, and what ends each reason."""
     reasons = ((hold.label, f" ({hold.reason})" if hold.reason else "", hold.lifted_by) for hold in holds)
     return Lines(lines=[Cell(f"{title}{why}; goes on {how}", Tone.WARN) for title, why, how in reasons])
 
 
 def outcome(task: Any) -> Cell:
-    """In a line, how a task stands or ended."""
+    """Describe the state or the end of a task in one line."""
     text = f"task {task.task_id} {task.status}"
     if task.commit:
         text += f": commit {task.commit[:10]} on {task.branch}"
@@ -205,21 +205,21 @@ def outcome(task: Any) -> Cell:
 
 
 def _format_saved(saved: Any) -> str:
-    """State the replies that the built-in engine saved, in a line."""
+    """Format the number of replies that the built-in engine saved, in one line."""
     share = f" ({percent(saved.saved / saved.replies)})" if saved.replies else ""
     tasks = f"{saved.solved} task{'' if saved.solved == 1 else 's'} solved without a model"
     return f"{saved.saved} of {saved.replies} replies saved{share} in {saved.days:g} days, {tasks}"
 
 
 def _forms(model: Any) -> str:
-    """How a model is asked where that is not as usual, and how it is offered tools, where that was tried."""
+    """Describe the unusual form of a model's requests, and its protocol for tools if that was tried."""
     share = model.malformed_share
     calls = "" if share is None else f"tool calls: {model.protocol}, {percent(share)} malformed"
     return "; ".join(filter(None, (model.form, calls)))
 
 
 def _forge_state(forge: Any) -> str:
-    """Whether it is well, or why not; with how many more there are where something was refused for several issues."""
+    """Return the state of a forge: "well", its fault, or its first note and the number of further ones."""
     if forge.fault:
         return str(forge.fault)
     more = f" (and {len(forge.notes) - 1} more)" if len(forge.notes) > 1 else ""

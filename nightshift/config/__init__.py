@@ -1,1 +1,1 @@
-"""The groups of settings, each with its defaults; `config` puts them together and reads them."""
+"""The groups of settings, each with its defaults. `config` combines and reads them."""

@@ -1,10 +1,11 @@
-"""How the daemon of a home is reached, remembered from when the settings were last read and found sound.
+"""Caches how to reach the daemon of a home, from the last time that the settings were read without a fault.
 
-To read the settings loads pydantic, which takes a process more time than all else that the status does. So what
-the command line needs of them is kept in a file of the home, under a digest of all that they were read from: files,
-variables, and the code that read them. While none of it has changed, the settings cannot have changed either, nor hold
-a fault; where any has, `config.load.load_access` reads everything again, and every fault is reported. The digest would
-let who sees it try out short secrets, and so the file is for its owner alone; the token itself is not in it.
+Reading the settings imports pydantic, which takes longer than everything else that the command `status` does. So a file
+in the home caches the settings that the command line needs, under a digest of everything that the settings were read
+from: files, variables, and the code that read them. As long as the digest is the same, the settings are the same and
+have no fault. If anything has changed, `config.load.load_access` reads all settings again and reports every fault. A
+reader of the digest could try out short secrets, so only the owner can read the file. The file does not contain the
+token itself.
 """
 
 from __future__ import annotations
@@ -25,20 +26,20 @@ from nightshift.storage.files.whole import write_whole
 
 OWNER_ALONE = 0o600
 FLASK_HOST, FLASK_PORT = "127.0.0.1", 5000
-"""The address at which a daemon listens without settings."""
+"""The address at which a daemon listens by default."""
 KEPT = 8
-"""So many sets of sources are remembered: shells and services differ in their variables."""
+"""Cache size: sets of sources. More than one, because shells and services differ in their variables."""
 _TOKEN = "api_token"  # noqa: S105  # the name of the setting
 _CODE = tuple(sorted(Path(__file__).parent.glob("*.py")))
 _FIELD = re.compile(r"^    ([a-z]\w*): ", re.MULTILINE)
 _NO_SETTINGS = frozenset({"home", "folders"})
-"""Fields of the settings that no file and no variable has (`config.places.Layout`)."""
+"""Fields of the settings that neither a file nor a variable can set (`config.places.Layout`)."""
 _LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104  # read, never bound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """The address and the token of a home's daemon, from its settings and from its own notes."""
+    """The address and the token of a home's daemon, from its settings and from the files that the daemon writes."""
 
     places: Places
     flask_host: str
@@ -52,7 +53,10 @@ class Access:
 
     @property
     def port(self) -> int:
-        """The port that the daemon wrote down, which is the one it got where the setting asks for any free one."""
+        """The port that the daemon wrote to its port file, or the setting.
+
+        They differ if the setting asks for any free port.
+        """
         try:
             return int(self.places.port_file.read_text(encoding="ascii"))
         except (OSError, ValueError):
@@ -60,7 +64,7 @@ class Access:
 
     @property
     def token(self) -> str | None:
-        """The token that the daemon asks for: the owner's, or the one in the file, where there is one."""
+        """The token that the daemon asks for: the one in the settings, or else the one in the token file, or None."""
         if self.api_token:
             return self.api_token
         try:
@@ -70,24 +74,24 @@ class Access:
 
 
 def digest_of(places: Places, names: Collection[str]) -> str:
-    """Of all that the settings of a home are read from.
+    """Return a digest of everything that the settings of a home are read from.
 
     Args:
-        places: of the home.
-        names: of all settings.
+        places: The paths of the home.
+        names: The names of all settings.
 
     Raises:
-        OSError: a file is there and cannot be read.
+        OSError: A file exists and cannot be read.
     """
     files = [_bytes(path) for path in (places.config_file, places.overrides_file, places.dotenv_file)]
-    expands = b"${" in (files[-1] or b"")  # it may name any variable
+    expands = b"${" in (files[-1] or b"")  # The file may refer to any variable
     variables = sorted((name, value) for name, value in os.environ.items() if expands or name.lower() in names)
     code = [(path.name, (seen := path.stat()).st_mtime_ns, seen.st_size) for path in _CODE]
     return hashlib.blake2b(repr((VERSION, code, files, variables)).encode(), digest_size=16).hexdigest()
 
 
 def recall_access(places: Places) -> Access | None:
-    """The access to a home whose settings were found sound as they are now; None where all have to be read."""
+    """Return the cached access to a home; None if the settings have changed, so that they must be read again."""
     try:
         stored = json.loads(places.access_file.read_bytes())
         sound_settings = stored["known"][digest_of(places, frozenset(stored["names"]))]
@@ -98,14 +102,14 @@ def recall_access(places: Places) -> Access | None:
             flask_port=sound_settings["flask_port"],
             api_token=token,
         )
-    except (OSError, ValueError, LookupError, TypeError):  # not there, not of this version, or not of these sources
+    except (OSError, ValueError, LookupError, TypeError):  # Missing, of another version, or of other sources
         return None
 
 
 def of_nothing_set(places: Places) -> Access | None:
-    """The access by the defaults, which are sound, where no file and no variable sets anything; else None.
+    """Return the access that follows from the defaults, or None if any settings file or variable exists.
 
-    A home that nobody has used yet remembers nothing.
+    This serves a home that has not been used yet and so has no cache.
     """
     files = (places.config_file, places.overrides_file, places.dotenv_file)
     if any(map(os.path.lexists, files)) or not names_in_code().isdisjoint(map(str.lower, os.environ)):
@@ -114,19 +118,21 @@ def of_nothing_set(places: Places) -> Access | None:
 
 
 def names_in_code() -> frozenset[str]:
-    """The names of all settings, and of some other fields, without importing them."""
+    """Return the names of all settings, and of some other fields, without importing the settings."""
     name_lists = (_FIELD.findall(path.read_text(encoding="utf-8")) for path in _CODE)
     return frozenset(name for names in name_lists for name in names) - _NO_SETTINGS
 
 
 def remember(access: Access, names: Collection[str], digest: str, token: Origin) -> None:
-    """Keep what was read, in a home that is in use already; where that fails, the next command reads it again.
+    """Cache what was read, if the home has a database already.
+
+    If writing fails, the next command reads the settings again.
 
     Args:
-        access: what came of the settings, which are sound.
-        names: of all settings.
-        digest: of what they were read from, taken before they were; nothing is kept where it has changed since.
-        token: where the owner's token stands; DEFAULT where there is none.
+        access: The access that follows from the settings, which have no fault.
+        names: The names of all settings.
+        digest: The digest of the sources before they were read. Nothing is cached if it has changed since.
+        token: The source of the owner's token; DEFAULT if there is none.
     """
     file = access.places.access_file
     with contextlib.suppress(OSError):
@@ -140,7 +146,7 @@ def remember(access: Access, names: Collection[str], digest: str, token: Origin)
 
 
 def _owners_token(places: Places, origin: Origin) -> str | None:
-    """The token as its source has it, which is known to be sound."""
+    """Return the token from its source, which is known to be valid."""
     if origin is Origin.ENVIRONMENT:
         return {name.lower(): value for name, value in os.environ.items()}[_TOKEN]
     if origin is Origin.FILE:

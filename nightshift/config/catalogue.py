@@ -1,7 +1,6 @@
 """The catalogue of settings: text, kind, unit, bounds, choices, default, and when and how each may be changed.
 
-Everything is taken from the settings' own models by their JSON schema, so a page cannot say something else than what is
-checked.
+Everything is taken from the JSON schema of the settings models, so the page always agrees with the validation.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from nightshift.config.fields import Takes, by_hand, headings, takes
 
 
 class Kind(StrEnum):
-    """The form of a value: CHOICES is a list from `choices`, MAPPING has texts, lists or prices for names."""
+    """The form of a value. CHOICES is a list of values from `choices`; MAPPING maps names to texts, lists or prices."""
 
     SWITCH = "switch"
     WHOLE = "whole number"
@@ -37,7 +36,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Described:
-    """One setting; `above` is a bound that the value itself may not have, `by_hand` why only its file may change it."""
+    """One setting. `above` is an exclusive lower bound; `by_hand` is the reason why only its file may change it."""
 
     name: str
     group: str
@@ -55,7 +54,7 @@ class Described:
 
 
 def describe(model: type[BaseSettings]) -> Mapping[str, Described]:
-    """All settings of the model that stand under a heading, in order."""
+    """Return all settings of the model that have a heading, in order."""
     schema = model.model_json_schema()
     return {
         name: _describe(name, heading, schema["properties"][name], model.model_fields[name])
@@ -64,7 +63,7 @@ def describe(model: type[BaseSettings]) -> Mapping[str, Described]:
 
 
 def to_json_value(value: Any) -> Any:
-    """A value as JSON and YAML have it; a secret is none of theirs."""
+    """Return a value in its JSON and YAML form; None for a secret."""
     if isinstance(value, BaseModel):
         return value.model_dump()
     if isinstance(value, Mapping):
@@ -72,7 +71,7 @@ def to_json_value(value: Any) -> Any:
     if isinstance(value, list):
         return [to_json_value(each) for each in value]
     if isinstance(value, float) and not math.isfinite(value):
-        return str(value)  # JSON has no such number, and the settings read the word
+        return str(value)  # JSON has no such number, and the settings accept the word
     return None if isinstance(value, SecretStr) else str(value) if isinstance(value, Path) else value
 
 

@@ -1,4 +1,4 @@
-"""The marks at the definition of a setting: its heading, when a change of it holds, and who may make it."""
+"""Markers in the definition of a setting: its heading, when a change takes effect, and who may change it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
 class SettingsGroup(BaseSettings):
-    """The settings under one heading, in order; the docstring below each is its text for their owner."""
+    """The settings under one heading, in order. The docstring below each setting is the text that the owner sees."""
 
     model_config = SettingsConfigDict(use_attribute_docstrings=True)
 
@@ -20,11 +20,11 @@ class SettingsGroup(BaseSettings):
 
 
 class Takes(StrEnum):
-    """When a changed setting holds: LIVE, unless the field's `Annotated` says RESTART.
+    """When a changed setting takes effect: LIVE, unless the field's `Annotated` says RESTART.
 
-    Live ones hold for what begins after the reload: a task that runs goes on with the limits it began with. RESTART is
-    for where things lie and what listens there, the sandbox, which is tested at the start, what vectors are made with,
-    and leases, which running claims hold already.
+    A LIVE setting applies to work that starts after the reload; a running task keeps the limits that it started with.
+    RESTART is for paths and listening addresses, for the sandbox, which is tested at the start, for the model that
+    makes the vectors, and for leases, which running claims hold already.
     """
 
     LIVE = "live"
@@ -33,31 +33,31 @@ class Takes(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ByHand:
-    """In a field's `Annotated`: it is changed in its file alone, never through the API.
+    """Marker in a field's `Annotated`: the setting is changed in its file alone, never through the API.
 
-    On the loopback the API asks programs for no token, so whatever may open a socket on this machine may write to it:
-    other users, a browser's extension, code of a sandbox that leaks. What such a program could do before is to give
-    tasks, which run in the sandbox. So nothing that it can set may lead out of there: no program that the daemon
-    starts, no file that it loads as code, nothing that weakens the sandbox or what looks at a change, and not who is
-    let in. Who may edit the owner's files has all of that already. Keys have a rule of their own, see
-    `app.settings_service`.
+    On the loopback the API asks for no token, so any program that may open a socket on this machine can write to it:
+    other users, a browser's extension, or code that escaped from a sandbox. Such a program could already submit tasks,
+    and those run in the sandbox. So the API must not change any setting that leads out of the sandbox: programs that
+    the daemon starts, files that it loads as code, the strength of the sandbox or of the checks on a change, and the
+    access to the daemon. A program that can edit the owner's files has all of that already. Keys have a rule of their
+    own, see `app.settings_service`.
     """
 
     reason: str
-    """As the end of a sentence."""
+    """The reason, as the end of a sentence."""
 
 
 def takes(field: FieldInfo) -> Takes:
-    """When a change of the setting holds."""
+    """Return when a change of the setting takes effect."""
     return next((each for each in field.metadata if isinstance(each, Takes)), Takes.LIVE)
 
 
 def by_hand(field: FieldInfo) -> str:
-    """Why only its file may change the setting; empty where others may."""
+    """Return the reason why only its file may change the setting; empty if the API may change it too."""
     return next((each.reason for each in field.metadata if isinstance(each, ByHand)), "")
 
 
 def headings(model: type[BaseSettings]) -> Mapping[str, str]:
-    """The heading of each setting that has one, in order."""
+    """Return the heading of each setting that has one, in order."""
     groups = [base for base in model.__mro__ if issubclass(base, SettingsGroup) and vars(base).get("heading")]
     return {name: group.heading for group in groups for name in group.model_fields}

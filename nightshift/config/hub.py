@@ -1,4 +1,4 @@
-"""Settings of a node: which hub it belongs to, and what it says of itself there."""
+"""Settings of a node: the hub that it belongs to, and its name, labels and address there."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PostgresAddress = Annotated[SecretStr, AfterValidator(_postgres)]
 
 
 class HubSettings(SettingsGroup):
-    """Several machines with one queue."""
+    """Several machines that share one queue."""
 
     heading: ClassVar[str] = "Hub"
 
@@ -54,8 +54,8 @@ postgresql://user:password@host/nightshift. Unset: they share their tasks alone.
     node_name: Annotated[str | None, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,60}$"), Takes.RESTART] = None
     """The name of this machine in the hub. Unset: its host name."""
     node_labels: Annotated[list[Label], Takes.RESTART] = Field(default_factory=list)
-    """Labels of this machine that tasks may need, beside those that it finds out itself, such as `gpu`."""
+    """Labels of this machine that tasks may require, such as `gpu`. Others are detected automatically."""
     node_url: Annotated[PageAddress, Takes.RESTART] = ""
     """The address at which the dashboards of other nodes link to this node. Unset: where its own dashboard listens."""
     hub_lease_s: Annotated[Seconds, Field(ge=1), Takes.RESTART] = 60
-    """After so long without a word from a node its tasks go to others."""
+    """After this long without a sign of life from a node, its tasks go to other nodes."""

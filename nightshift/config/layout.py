@@ -1,7 +1,7 @@
 """The folders of an installed Nightshift, after the XDG base directory specification.
 
-`platformdirs` knows this too, but reads the environment by itself, which here is `config`'s business alone, and what it
-adds are other systems, which have no bubblewrap. The rest is a table of five rows.
+`platformdirs` would do the same, but it reads the environment, which only `config` may do here. Its support for other
+systems is of no use, because those have no bubblewrap. What remains is a table of five rows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ NAME = "nightshift"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folders:
-    """One folder for each kind of file: settings, what is kept, what is noted, what can be had again, what is open."""
+    """One folder for each kind of file: settings, data, logs and state, caches, and files of a running daemon."""
 
     config: Path
     data: Path
@@ -25,15 +25,16 @@ class Folders:
 
 
 def xdg_folders(environ: Mapping[str, str], user_home: Path, uid: int) -> Folders:
-    """The folders of a user, none of them made yet.
+    """Return the folders of a user; none of them is created.
 
-    A variable that is unset, empty or relative counts as unset, as the specification (version 0.8) asks. Where a login
-    gave no runtime folder (cron, `su`), the one that systemd keeps for the user is taken, else a part of the state.
+    A variable that is empty or relative counts as unset, as the specification (version 0.8) requires. If the login set
+    no runtime folder (cron, `su`), the fallback is the folder that systemd keeps for the user, or else a folder below
+    the state folder.
 
     Args:
-        environ: the variables.
-        user_home: for the defaults.
-        uid: the user's number.
+        environ: The environment variables.
+        user_home: The user's home folder, for the defaults.
+        uid: The user's numeric id.
     """
 
     def base(variable: str, default: Path) -> Path:

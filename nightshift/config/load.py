@@ -1,10 +1,10 @@
 """Settings: the only package that reads the environment and `config.yaml`.
 
-Defaults are overruled by `config.yaml`, that by what the settings page has set (`settings.overrides.yaml`), that by
-the environment (and `.env`), that by flags. A key in a file and its variable share a name: `worker_count: 3` and
-`WORKER_COUNT=3`. All faults are reported together, unknown keys in a file are refused, and secrets never show in a
-repr. Where the files lie: `NIGHTSHIFT_HOME`, or the user's XDG folders with `NIGHTSHIFT_LAYOUT=xdg` and where there is
-no checkout that can be written, or else the checkout.
+`config.yaml` overrides the defaults. The overrides of the settings page (`settings.overrides.yaml`) come next, then the
+environment (and `.env`), then flags. A key in a file and its variable share a name: `worker_count: 3` and
+`WORKER_COUNT=3`. All faults are reported together, unknown keys in a file are rejected, and secrets never appear in a
+repr. The files are in `NIGHTSHIFT_HOME`. Without it they are in the user's XDG folders if `NIGHTSHIFT_LAYOUT=xdg` or
+there is no writable checkout, and otherwise in the checkout.
 """
 
 from __future__ import annotations
@@ -44,10 +44,13 @@ from nightshift.config.work import GitSettings, LearningSettings, ReviewSettings
 from nightshift.core.errors import ConfigError
 
 _ALSO = {"github": "GH_TOKEN", "gitea": "FORGEJO_TOKEN"}
-"""Variables that other programs read as well, where the setting of that kind is not set."""
+"""Variables of other programs, read as a fallback if the setting for that kind of forge is unset."""
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH", re.IGNORECASE)
 _LONG_VALUE = 16
-"""Shorter values of variables that are not named as secrets are flags and names, which would mask any text."""
+"""Length from which a value counts as a secret although its name does not say so.
+
+Shorter values are flags and names, which would mask ordinary text.
+"""
 
 
 class Settings(
@@ -66,7 +69,7 @@ class Settings(
     StorageSettings,
     Layout,
 ):
-    """Every setting, with its default; the groups are the headings under which their owner finds them, in order."""
+    """Every setting, with its default. The groups are the headings that the owner sees, in order."""
 
     model_config = SettingsConfigDict(extra="ignore", frozen=True, env_file_encoding="utf-8", hide_input_in_errors=True)
 
@@ -84,24 +87,24 @@ class Settings(
 
     @property
     def process_environment(self) -> Mapping[str, str]:
-        """The daemon's own environment, for those who pass parts of it on by an allow-list."""
+        """The daemon's own environment, for callers that pass parts of it on by an allow-list."""
         return {name: value for name, value in os.environ.items() if name not in VARIABLES}
 
     @property
     def own_environment(self) -> Mapping[str, str]:
-        """For another process of Nightshift on this home: everything that this one has."""
+        """The variables for another process of Nightshift on this home: the whole environment of this process."""
         return {**os.environ, **({} if self.folders else {"NIGHTSHIFT_HOME": str(self.home)})}
 
     @property
     def acp_environment(self) -> Mapping[str, str]:
-        """The variables that the owner lets his agent have."""
+        """The variables that the owner lets the agent have."""
         own = (self.openai_api_key, self.anthropic_api_key, self.gemini_api_key)
         keys = dict(zip(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"), own, strict=True))
         variables = {name: key.get_secret_value() for name, key in keys.items() if key} | dict(os.environ)
         return {name: variables[name] for name in self.acp_variables if variables.get(name)}
 
     def forge_token(self, kind: str, host: str) -> str:
-        """The token for a forge of this kind at this host; empty where there is none."""
+        """Return the token for a forge of this kind at this host; empty if there is none."""
         if (own := self.forge_tokens.get(host)) is not None:
             return own.get_secret_value()
         kind = "gitea" if kind == "forgejo" else kind
@@ -110,7 +113,7 @@ class Settings(
 
     @property
     def access(self) -> Access:
-        """How the daemon is reached."""
+        """The address and the token for reaching the daemon."""
         return Access(
             places=Places(home=self.home, folders=self.folders),
             flask_host=self.flask_host,
@@ -120,13 +123,16 @@ class Settings(
 
     @property
     def _agents_keys(self) -> tuple[str, ...]:
-        """The values in the environment of an agent that may be keys."""
+        """The values in the agent's environment that may be keys."""
         variables = self.acp_environment.items()
         return tuple(value for name, value in variables if _SECRET_NAME.search(name) or len(value) >= _LONG_VALUE)
 
     @property
     def _placeholder(self) -> str:
-        """The word that stands for a key where the owner's own server wants none; it would mask any text."""
+        """A short word without digits in place of a key that the owner's own server does not need.
+
+        Masking it would mask ordinary text.
+        """
         key = self.openai_api_key.get_secret_value() if self.openai_api_key and self.openai_base_url else ""
         return "" if len(key) >= _LONG_VALUE or any(map(str.isdigit, key)) else key
 
@@ -154,29 +160,29 @@ class Settings(
 
 
 NAMES = frozenset(Settings.model_fields.keys() - Layout.__annotations__.keys())
-"""The settings that files and variables may have; where everything lies is none of them."""
+"""The settings that files and variables may set. The home and the folders are not among them."""
 
 
 def load_settings(flags: Mapping[str, Any] | None = None, home: Path | None = None) -> Settings:
-    """Read all sources.
+    """Read the settings from all sources.
 
     Args:
-        flags: settings by field name that overrule everything else; None values are left out.
-        home: the folder of `config.yaml`, the database and the rest, instead of what the environment says.
+        flags: Settings by field name that override everything else; None values are ignored.
+        home: The folder of `config.yaml`, the database and the rest, instead of the one that the environment gives.
 
     Raises:
-        ConfigError: lists every fault with the name of its setting and the mend.
+        ConfigError: Lists every fault with the name of its setting and the way to fix it.
     """
     return settings_at(find_places(home), flags)
 
 
 def settings_at(places: Layout, flags: Mapping[str, Any] | None = None, *, overrides: str | None = None) -> Settings:
-    """Read all sources of these places; as `load_settings`.
+    """Read the settings from all sources at these paths, like `load_settings`.
 
     Args:
-        places: those of settings that were read before will do.
-        flags: as there.
-        overrides: what `settings.overrides.yaml` shall be taken to say, instead of the file.
+        places: The paths of the files; earlier settings will do.
+        flags: As for `load_settings`.
+        overrides: The text to use instead of the content of `settings.overrides.yaml`.
     """
     in_file, page, faults = _read_files(places, overrides)
     sourced = _add_sources(places, {name: value for name, value in {**in_file, **page}.items() if value is not None})
@@ -185,7 +191,7 @@ def settings_at(places: Layout, flags: Mapping[str, Any] | None = None, *, overr
         read = sourced(**{**given, "home": places.home, "folders": places.folders})
     except ValidationError as error:
         faults += [_fault(item) for item in error.errors(include_url=False)]
-    except SettingsError as error:  # a list or a mapping in a variable
+    except SettingsError as error:  # A malformed list or mapping in a variable
         faults.append(f"{error}: write it as JSON")
     if faults:
         raise ConfigError(faults)
@@ -193,7 +199,10 @@ def settings_at(places: Layout, flags: Mapping[str, Any] | None = None, *, overr
 
 
 def _add_sources(places: Layout, from_files: Mapping[str, Any]) -> type[Settings]:
-    """The settings with their sources, in order; made anew each time, as the files were read anew."""
+    """Return a settings class with its sources, in order.
+
+    The class is new for each reading, as it holds the content of the files.
+    """
 
     class Sourced(Settings):
         model_config = SettingsConfigDict(env_file=places.dotenv_file)
@@ -212,8 +221,8 @@ def _add_sources(places: Layout, from_files: Mapping[str, Any]) -> type[Settings
 class Sources:
     """The values of each source, by the names of settings.
 
-    `in_file` is what `config.yaml` says, `page` what was set on the settings page, where None stands for the default;
-    `origins` has where each setting comes from that is set anywhere.
+    `in_file` holds the values of `config.yaml`. `page` holds the values of the settings page, where None stands for the
+    default. `origins` gives the source of each setting that is set anywhere.
     """
 
     in_file: Mapping[str, Any]
@@ -222,19 +231,19 @@ class Sources:
 
     @property
     def overruled(self) -> tuple[str, ...]:
-        """The settings of which `config.yaml` says something else than the page, which is what holds."""
+        """The settings for which the value of the page overrides a different value in `config.yaml`."""
         pages = [name for name in self.page if self.origins[name] is Origin.PAGE]
         return tuple(name for name in pages if name in self.in_file and not same(self.in_file[name], self.page[name]))
 
 
 def sources(places: Layout) -> Sources:
-    """Look where the settings come from.
+    """Find the source of each setting.
 
     Args:
-        places: of the files.
+        places: The paths of the files.
 
     Raises:
-        ConfigError: one of the files has faults.
+        ConfigError: One of the files has faults.
     """
     in_file, page, faults = _read_files(places, None)
     if faults:
@@ -251,10 +260,10 @@ def sources(places: Layout) -> Sources:
 
 
 def load_access(places: Places) -> Access:
-    """Read all sources for how the daemon of these places is reached, and remember that.
+    """Read the settings from all sources and cache how to reach the daemon of these paths.
 
     Raises:
-        ConfigError: as `load_settings`.
+        ConfigError: As for `load_settings`.
     """
     try:
         before = digest_of(places, NAMES)
@@ -266,7 +275,7 @@ def load_access(places: Places) -> Access:
 
 
 def settings_or_defaults(home: Path | None = None) -> tuple[Settings, tuple[str, ...]]:
-    """The settings, or where they have faults the defaults at the same place, with the faults."""
+    """Return the settings and no faults; or, if they have faults, the defaults for the same home with the faults."""
     try:
         return load_settings(home=home), ()
     except ConfigError as error:
@@ -279,17 +288,17 @@ def settings_or_defaults(home: Path | None = None) -> tuple[Settings, tuple[str,
 
 
 def set_variables(given: Mapping[str, object]) -> None:
-    """Let flags of the command line count as variables of the environment; None leaves one as it is."""
+    """Set environment variables from flags of the command line; None leaves a variable as it is."""
     os.environ.update({name: str(value) for name, value in given.items() if value is not None})
 
 
 def service_manager() -> ServiceManager:
-    """Read from the environment what the service manager that started this process wants to be told."""
+    """Read from the environment how the service manager that started this process wants to be notified."""
     return service_manager_in(os.environ, os.getpid())
 
 
 def _read_files(places: Layout, overrides: str | None) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
-    """Read `config.yaml`, the overrides of the settings page, and the faults of both files."""
+    """Return the content of `config.yaml`, the overrides of the settings page, and the faults of both files."""
     in_file, faults = _read_file(places.config_file, None)
     page, more = _read_file(places.overrides_file, overrides)
     reasons = {name: by_hand(Settings.model_fields[name]) for name in page}
@@ -302,12 +311,12 @@ def _read_files(places: Layout, overrides: str | None) -> tuple[dict[str, Any], 
 
 
 def _read_file(path: Path, text: str | None) -> tuple[dict[str, Any], list[str]]:
-    """The file's mapping of known settings, and what is wrong with the file."""
+    """Return the file's mapping of known settings, and the faults of the file."""
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8") if text is None else text) or {}
     except FileNotFoundError:
         return {}, []
-    except yaml.MarkedYAMLError as error:  # its own text would show the line, and a secret may stand there
+    except yaml.MarkedYAMLError as error:  # Its own text shows the line, which may hold a secret
         mark, what = error.problem_mark, " ".join(filter(None, (error.context, error.problem)))
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         return {}, [f"{path.name}: cannot be read: {where}{what}"]

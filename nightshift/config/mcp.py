@@ -1,4 +1,4 @@
-"""Settings of MCP servers: which there are, so that tasks may name their tools."""
+"""Settings of MCP servers, whose tools tasks may use."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ STARTS_PROGRAMS = ByHand("it names programs that run outside of the sandbox, and
 
 
 class McpSettings(SettingsGroup):
-    """Tools from outside, for models that work in steps."""
+    """External tools, for models that work in steps."""
 
     heading: ClassVar[str] = "MCP servers"
 
     mcp_servers: Annotated[dict[str, str], STARTS_PROGRAMS] = Field(default_factory=dict)
-    """MCP servers whose tools tasks may name: a name for each, and the command that starts it or its address."""
+    """MCP servers whose tools tasks may use: a name for each, and its address or the command that starts it."""
     mcp_tokens: Annotated[dict[str, SecretStr], STARTS_PROGRAMS] = Field(default_factory=dict)
-    """Tokens for servers with an address, by their names."""
+    """Tokens for servers that have an address, by the servers' names."""

@@ -1,4 +1,4 @@
-"""Settings of models, and of what a task may take."""
+"""Settings of models, and the limits of a task."""
 
 from __future__ import annotations
 
@@ -17,15 +17,18 @@ ThinkingLevel = Annotated[Literal["auto", "off", "low", "medium", "high"], Befor
 AGENT = ByHand("it decides which program is started, and what that is shown and may reach")
 LONGEST_PROMPT = 24_000
 LEAST_CONTEXT = 32_768
-"""The tokens of the context of a local model where its owner set none."""
+"""Tokens of context that a local model has if the owner set none."""
 LONGEST_CONVERSATION = 96_000
-"""Tokens; successful conversations stay far below (arXiv 2602.16069)."""
+"""Tokens of a conversation. Successful conversations stay far below (arXiv 2602.16069)."""
 LEAST_PROMPT = 3_000
-"""Tokens; with less room the instructions would leave none for the task. No phase keeps to less (`agent.services`)."""
+"""Tokens of the shortest prompt. Less would hold the instructions but not the task.
+
+No phase limits prompts below this (`agent.services`).
+"""
 
 
 class ModelSettings(SettingsGroup):
-    """The models that are asked, and how patiently."""
+    """The models to ask, and how long to wait for them."""
 
     heading: ClassVar[str] = "Models"
 
@@ -36,15 +39,15 @@ such as `openai,ollama`."""
     """The model; `backend=model` says whose it is, and several are separated by commas. Unset: each backend picks one \
 that can code."""
     phase_models: dict[str, str] = Field(default_factory=dict)
-    """The model that is asked first in a phase, such as REVIEW: anthropic=claude-sonnet-5; the chain follows."""
+    """The model that a phase asks first, such as REVIEW: anthropic=claude-sonnet-5. The chain is the fallback."""
     routing: Literal["fixed", "measured"] = "fixed"
-    """Whether models are asked in the order of the chain (fixed) or in the one that earlier tasks teach (measured)."""
+    """The order in which models are asked: that of the chain (fixed), or one learned from earlier tasks (measured)."""
     openai_api_key: SecretStr | None = None
     """The key for OpenAI, or for the server behind openai_base_url."""
     openai_base_url: str | None = None
     """The address of a server that speaks OpenAI's API. Unset: OpenAI itself."""
     openai_api: Literal["auto", "chat", "responses"] = "auto"
-    """The API of OpenAI that is used: chat completions, Responses, or Responses at OpenAI itself only (auto)."""
+    """The API to use for OpenAI: chat completions, Responses, or Responses only at OpenAI itself (auto)."""
     anthropic_api_key: SecretStr | None = None
     """The key for Anthropic."""
     anthropic_base_url: str | None = None
@@ -58,53 +61,53 @@ that can code."""
     gpt4all_model_path: Annotated[Path | None, ByHand("it names a file that is loaded into the daemon")] = None
     """A `.gguf` file for GPT4All, or a folder of them."""
     llama_cpp_model_path: Annotated[Path | None, ByHand("it names a file that native code loads")] = None
-    """A `.gguf` file for llama.cpp, or a folder of them. Unset: the one of gpt4all_model_path."""
+    """A `.gguf` file for llama.cpp, or a folder of them. Unset: gpt4all_model_path."""
     acp_command: Annotated[str | None, AGENT] = None
     """The command of a coding agent that speaks the Agent Client Protocol, such as `gemini --experimental-acp`."""
     acp_hosts: Annotated[list[Host], AGENT] = Field(default_factory=list)
     """The hosts that the agent may reach, by TLS: those of its vendor's service, such as `api.example.com`."""
     acp_variables: Annotated[list[Variable], AGENT] = Field(default_factory=list)
-    """Environment variables of the daemon that the agent gets, by their names; that of its key among them."""
+    """Names of the daemon's environment variables that the agent gets, including the one with its key."""
     acp_folders: Annotated[list[Path], AGENT] = Field(default_factory=list)
-    """Folders that the agent is shown read-only, where its program or its interpreter is not below `/usr`."""
+    """Folders that the agent may read, if its program or its interpreter is not below `/usr`."""
     acp_auth: Annotated[str | None, AGENT] = None
-    """How the agent is told to log in, by its own name for the way; unset: it finds its key itself."""
+    """The agent's own name for its login method. Unset: the agent finds its key itself."""
     model_prices: dict[str, PriceIn] = Field(default_factory=dict)
-    """The prices of models, by their names, in USD for a million tokens. Without a price only tokens are counted."""
+    """The prices of models, by their names, in USD per million tokens. Without a price only tokens are counted."""
     model_cutoffs: dict[str, date] = Field(default_factory=dict)
-    """When the training of models ended, by their names: the benchmark tells later commits apart."""
+    """The training cutoff of each model, by its name. The benchmark reports later commits separately."""
     edit_format: Literal["auto", "whole", "edit"] = "auto"
-    """How models write changes: whole files, edits of a few lines, or what fits the model and the file (auto)."""
+    """How models write changes: whole files, edits of a few lines, or the one that fits model and file (auto)."""
     explore: Annotated[Literal["auto", "on", "off"], BeforeValidator(Explore.read_typed)] = "auto"
-    """Whether models look around and try things with tools: on, off, or where a single prompt would not do (auto)."""
+    """Use of tools to explore and try things: always (on), never (off), or when one prompt is not enough (auto)."""
     explore_steps: Annotated[int, Field(ge=2, le=500)] = 40
-    """How many replies with tool calls a model may take to write a change."""
+    """How many replies with tool calls a model may use to write a change."""
     model_num_ctx: Annotated[Tokens, Field(ge=2048)] | None = None
-    """The context of local models, prompt and reply together; 65536 where that fits, else 32768, if it is not set."""
+    """The context of local models, for prompt and reply. Unset: 65536 if that fits, else 32768."""
     model_max_tokens: PositiveTokens = 8192
-    """The longest reply that is asked for, thinking included."""
+    """The maximum length of a reply, including the thinking."""
     model_thinking: ThinkingLevel = "auto"
-    """How much models think before they answer: off, low, medium, high, or what fits the phase and the model (auto)."""
+    """How much models think before they answer: off, low, medium, high, or what fits phase and model (auto)."""
     phase_thinking: dict[str, ThinkingLevel] = Field(default_factory=dict)
     """How much models think in a phase, such as CODING: high."""
     model_first_byte_s: Seconds = 300
-    """How long a server elsewhere may be silent before its reply begins."""
+    """How long a remote server may be silent before its reply begins."""
     model_silence_s: Seconds = 120
-    """How long the connection may be silent within a reply."""
+    """How long the connection may be silent during a reply."""
     model_timeout_s: Seconds = 900
-    """How long one reply may take in all."""
+    """How long one reply may take in total."""
     model_max_wait_s: Seconds = 60
-    """How long a server may ask us to wait before the next backend is asked."""
+    """The longest wait that a server may ask for; beyond it, the next backend is asked."""
     model_probe_s: Seconds = 30
-    """How often it is looked whether a backend that is away is back."""
+    """How often an unavailable backend is checked."""
     repair_first_s: Annotated[float, Field(ge=0, json_schema_extra={"unit": "s"})] = 10
-    """How long the built-in engine may search before a model is asked; 0: only when none answers."""
+    """How long the built-in engine may search before a model is asked. 0: it searches only if no model answers."""
     repair_s: Seconds = 60
     """How long the built-in engine may search when no model can be asked."""
 
 
 class LimitSettings(SettingsGroup):
-    """How much time, how many tries and how much money work may take. A budget that is None is unlimited."""
+    """How much time, how many tries and how much money work may use. A budget that is None is unlimited."""
 
     heading: ClassVar[str] = "Limits and budgets"
 
@@ -113,44 +116,47 @@ class LimitSettings(SettingsGroup):
     max_iterations: Annotated[int, Field(ge=1, le=100)] = 15
     """How many tries an attempt has to make its tests pass."""
     warn_iterations: Annotated[int, Field(ge=1, le=100)] = 12
-    """After how many tries the model is told that few are left."""
+    """The number of tries after which the model is told that few are left."""
     suite_timeout_s: Seconds = RUN_LIMITS.cpu_s
-    """How many seconds of processor time a run of the tests may use; one that waits may take five times as long."""
+    """Processor time that a test run may use. A run that mostly waits may last five times as long."""
     call_tokens: PositiveTokens | None = None
     """The most tokens of one call, prompt and reply together."""
     call_cost_usd: Cost | None = None
     """The most that one call may cost."""
     task_model_calls: Positive | None = None
-    """The most calls of a task; then it asks for as many again."""
+    """The most calls of a task. Beyond it, the task asks you for as many again."""
     task_tokens: PositiveTokens | None = None
-    """The most tokens of a task; then it asks for as many again."""
+    """The most tokens of a task. Beyond it, the task asks you for as many again."""
     task_cost_usd: Cost | None = None
-    """The most that a task may cost; then it asks for as much again."""
+    """The most that a task may cost. Beyond it, the task asks you for as much again."""
     day_tokens: PositiveTokens | None = None
-    """The most tokens of a UTC day; then tasks wait for the next one."""
+    """The most tokens of a UTC day. Beyond it, tasks wait for the next day."""
     day_cost_usd: Cost | None = None
-    """The most that a UTC day may cost; then tasks wait for the next one."""
+    """The most that a UTC day may cost. Beyond it, tasks wait for the next day."""
     total_tokens: PositiveTokens | None = None
-    """The most tokens of all time; then tasks wait until it is raised."""
+    """The most tokens of all time. Beyond it, tasks wait until you raise it."""
     total_cost_usd: Cost | None = None
-    """The most that all time may cost; then tasks wait until it is raised."""
+    """The most that all time may cost. Beyond it, tasks wait until you raise it."""
 
 
 class PromptSettings(ModelSettings, LimitSettings):
-    """The room for a prompt, by the settings of models and tasks together."""
+    """The space for a prompt, which follows from the settings of models and tasks together."""
 
     @property
     def prompt_tokens(self) -> int:
-        """How long a prompt may be: what the context leaves beside a reply, and three quarters of what a call may use.
+        """The longest prompt in tokens: the context without a reply, but at most three quarters of a call's tokens.
 
-        Longer prompts than `LONGEST_PROMPT` cost more than they help.
+        Prompts longer than `LONGEST_PROMPT` cost more than they help.
         """
         of_call = LONGEST_PROMPT if self.call_tokens is None else self.call_tokens * 3 // 4
         return min(LONGEST_PROMPT, (self.model_num_ctx or LEAST_CONTEXT) - self.model_max_tokens, of_call)
 
     @property
     def conversation_tokens(self) -> int:
-        """How long a conversation with tools may grow, whatever the model's window; it begins afresh there."""
+        """The longest conversation with tools, in tokens, whatever the model's window.
+
+        Beyond it, a new conversation begins.
+        """
         return LONGEST_CONVERSATION if self.call_tokens is None else self.call_tokens * 3 // 4
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""The origins of a setting's value; each overrules the ones before it."""
+"""The sources of a setting's value; each overrides the ones before it."""
 
 from __future__ import annotations
 

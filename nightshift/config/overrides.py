@@ -1,7 +1,7 @@
-"""The overrides from the settings page: a small file of the daemon's own beside `config.yaml`, which it overrules.
+"""The overrides from the settings page: a small file of the daemon's own beside `config.yaml`, which it overrides.
 
-It has a line for each setting that shall be another than `config.yaml` says, and is written whole. `null` stands for
-the default. Without its line, what `config.yaml` says holds again.
+It has one line for each setting that differs from `config.yaml`, and is always written as a whole. `null` stands for
+the default. When a line is removed, the value of `config.yaml` applies again.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _WIDE = 1 << 30
 
 
 class ConfigChanged(ConfigError):
-    """The files are no longer what they were when they were read."""
+    """The files have changed since they were read."""
 
     def __init__(self) -> None:
         super().__init__(["settings: were changed meanwhile by somebody else: look at them again, then save once more"])
 
 
 class _Dumper(yaml.SafeDumper):
-    """PyYAML reads the settings, so PyYAML writes them; a text with line breaks in one line, with escapes."""
+    """The dumper for PyYAML, which also reads the settings. It escapes line breaks, so that a text is one line."""
 
 
 def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
@@ -44,7 +44,7 @@ _Dumper.add_representer(str, _text)
 
 
 def line(name: str, value: Any) -> str:
-    """The line of one setting."""
+    """Return the line of one setting."""
     text: str = yaml.dump(
         {name: value}, Dumper=_Dumper, default_flow_style=True, width=_WIDE, allow_unicode=True, sort_keys=False
     )
@@ -52,20 +52,20 @@ def line(name: str, value: Any) -> str:
 
 
 def text_of(overrides: Mapping[str, Any]) -> str:
-    """The whole file."""
+    """Return the text of the whole file."""
     return HEADER + "".join(f"{line(name, value)}\n" for name, value in overrides.items())
 
 
 def change_overrides(
     overrides: Mapping[str, Any], in_file: Mapping[str, Any], values: Mapping[str, Any], reset: Collection[str]
 ) -> dict[str, Any]:
-    """The overrides after a change; what `config.yaml` says anyway needs none.
+    """Return the overrides after a change. A value that `config.yaml` has already needs no override.
 
     Args:
-        overrides: those before.
-        in_file: what `config.yaml` says.
-        values: by name what they shall be; None is the default.
-        reset: names whose lines go.
+        overrides: The overrides before the change.
+        in_file: The values in `config.yaml`.
+        values: The new values by name; None is the default.
+        reset: Names whose overrides are removed.
     """
     after = {name: value for name, value in overrides.items() if name not in reset}
     for name, value in values.items():
@@ -77,19 +77,19 @@ def change_overrides(
 
 
 def same(value: Any, other: Any) -> bool:
-    """Whether two values are alike, whatever YAML may hold; 1, 1.0 and true differ."""
+    """Check whether two values from YAML are equal; 1, 1.0 and true differ."""
     return repr(value) == repr(other)
 
 
 class OverridesFile:
-    """The file, replaced only where it and `config.yaml` still are what was looked at.
+    """The overrides file, replaced only if it and `config.yaml` have not changed since they were read.
 
-    The digest is keyed anew in each process: one that anybody can compute would let those who see it try out short
+    The digest has a new key in each process: a digest that anybody can compute would let its readers try out short
     secrets.
 
     Args:
-        path: it need not exist.
-        config_file: the owner's, which is only read.
+        path: The file, which need not exist.
+        config_file: The owner's file, which is only read.
     """
 
     def __init__(self, path: Path, config_file: Path) -> None:
@@ -97,21 +97,21 @@ class OverridesFile:
         self._key = secrets.token_bytes(16)
 
     def digest(self) -> str:
-        """Of both files as they are now.
+        """Return a digest of the current content of both files.
 
         Raises:
-            ConfigError: one of them cannot be read.
+            ConfigError: One of them cannot be read.
         """
         own, owners = _bytes(self._path), _bytes(self._config_file)
         raw = len(own).to_bytes(8) + own + owners
         return hashlib.blake2b(raw, key=self._key, digest_size=16).hexdigest()
 
     def replace(self, digest: str, text: str) -> None:
-        """Put another text in its place, for the owner's eyes alone.
+        """Replace the file's text; only the owner can read the new file.
 
         Raises:
-            ConfigChanged: the files are no longer those of the digest; nothing was written.
-            ConfigError: it cannot be written.
+            ConfigChanged: The files no longer match the digest; nothing was written.
+            ConfigError: The file cannot be written.
         """
         if self.digest() != digest:
             raise ConfigChanged()

@@ -1,6 +1,6 @@
-"""The paths of all files: below one home, the checkout unless told otherwise, or in the user's XDG folders.
+"""The paths of all files: below one home (by default the checkout) or in the user's XDG folders.
 
-It is known from the environment alone, without the other settings and the libraries that read them.
+They follow from the environment alone, without the other settings and the libraries that read those.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from nightshift.core.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]
 IS_CHECKOUT = (ROOT / "Makefile").exists()
-"""Whether this is a checkout, and not installed among the packages of an environment."""
+"""True for a checkout, False if the package is installed in an environment."""
 
 
 class Layout:
-    """The files and folders of one daemon, from its home; `folders` is None in the layout of one home."""
+    """The files and folders of one daemon. `folders` is None if everything is below `home`."""
 
     home: Path = ROOT
     folders: Folders | None = None
@@ -36,12 +36,12 @@ class Layout:
 
     @property
     def overrides_file(self) -> Path:
-        """The file of the settings page, which overrules `config.yaml`."""
+        """The file of the settings page, which overrides `config.yaml`."""
         return self.config_dir / "settings.overrides.yaml"
 
     @property
     def dotenv_file(self) -> Path:
-        """Variables that overrule both."""
+        """Variables that override both files."""
         return self.config_dir / ".env"
 
     @property
@@ -56,22 +56,22 @@ class Layout:
 
     @property
     def benchmark_dir(self) -> Path:
-        """The homes in which its arms work, while they do."""
+        """The folder of the homes in which the benchmark's arms work, while a run lasts."""
         return self.state_dir / "benchmark"
 
     @property
     def benchmark_lock_file(self) -> Path:
-        """Held while a run of the benchmark is under way."""
+        """Lock that is held during a run of the benchmark."""
         return self.benchmark_dir / "lock"
 
     @property
     def backups_dir(self) -> Path:
-        """The newest backups of the database, and older ones by the day."""
+        """The folder of the newest backups of the database, and of older daily ones."""
         return self.db_path.parent / "backups"
 
     @property
     def tasks_file(self) -> Path:
-        """The watched inbox."""
+        """The watched inbox of tasks."""
         return self.home / "tasks.yaml"
 
     @property
@@ -91,52 +91,55 @@ class Layout:
 
     @property
     def state_file(self) -> Path:
-        """The hourly crash-recovery state."""
+        """The state for recovery after a crash, written hourly."""
         return (self.folders.state if self.folders else self.home) / "state.json"
 
     @property
     def state_dir(self) -> Path:
-        """Staging and keys."""
+        """The folder of staging and keys."""
         return self.folders.state if self.folders else self.home / "state"
 
     @property
     def lock_file(self) -> Path:
-        """Held by the daemon of this home as long as it lives."""
+        """Lock that the daemon of this home holds as long as it lives."""
         return self._open_dir / "lock"
 
     @property
     def db_lock_file(self) -> Path:
-        """Held as well, beside the database itself: another name of the home leads to the same one."""
+        """Second lock of the daemon, beside the database itself. A home under another name leads to the same lock."""
         return self.db_path.resolve().with_name(self.db_path.name + ".lock")
 
     @property
     def packages_dir(self) -> Path:
-        """Packages that tasks may use, as they are shown inside the sandbox."""
+        """Packages that tasks may use, in the form that the sandbox shows."""
         return (self.folders.cache if self.folders else self.state_dir) / "packages"
 
     @property
     def environments_dir(self) -> Path:
-        """The environments of repositories, as they are shown inside the sandbox."""
+        """The environments of repositories, in the form that the sandbox shows."""
         return (self.folders.cache if self.folders else self.state_dir) / "environments"
 
     @property
     def port_file(self) -> Path:
-        """The port that the daemon got, for those on this machine who want to speak to it."""
+        """The port that the daemon listens on, for programs on this machine."""
         return self._open_dir / "port"
 
     @property
     def access_file(self) -> Path:
-        """The settings that the command line needs, once they were found sound (`config.access`)."""
+        """The cache of settings for the command line, written once the settings had no fault (`config.access`)."""
         return (self.folders.cache if self.folders else self.state_dir) / "access.json"
 
     @property
     def token_file(self) -> Path:
-        """The token of the API where the daemon has to make one of its own; only the owner can read it."""
+        """The API token, if the daemon has to create one. Only the owner can read the file."""
         return self.state_dir / "token"
 
     @property
     def seal_file(self) -> Path:
-        """The key that seals the evidence of commits; only the owner can read it, and old evidence needs it."""
+        """The key that seals the evidence of commits.
+
+        Only the owner can read it, and old evidence cannot be checked without it.
+        """
         return (self.folders.data if self.folders else self.state_dir) / "seal"
 
     @property
@@ -146,7 +149,7 @@ class Layout:
 
     @property
     def runner_dir(self) -> Path:
-        """The test libraries shown inside the sandbox; made at set-up, shared by all homes of a checkout."""
+        """The test libraries shown inside the sandbox; created at set-up, shared by all homes of a checkout."""
         if IS_CHECKOUT:
             return ROOT / ".runner"
         return (self.folders.cache if self.folders else self.state_dir) / "runner"
@@ -157,10 +160,10 @@ class Layout:
         return self.folders.runtime if self.folders else self.state_dir
 
     def make_folders(self) -> None:
-        """Make the XDG folders, for their owner alone as the specification asks; a home is there already.
+        """Create the XDG folders, accessible to their owner alone as the specification requires. A home exists already.
 
         Raises:
-            OSError: one of them cannot be made.
+            OSError: A folder cannot be created.
         """
         if self.folders is None:
             return
@@ -178,14 +181,14 @@ class Places(Layout):
 
 
 def find_places(home: Path | None = None, layout: str | None = None) -> Places:
-    """The places of a home, or what the environment says where none is given; none of them need exist.
+    """Return the paths of the given home, or of the one that the environment gives; none of them need exist.
 
     Args:
-        home: the folder of `config.yaml`, the database and the rest.
+        home: The folder of `config.yaml`, the database and the rest.
         layout: `home` or `xdg`.
 
     Raises:
-        ConfigError: what the environment says contradicts itself.
+        ConfigError: The environment contradicts itself.
     """
     asked = os.environ.get("NIGHTSHIFT_HOME", "") if home is None else str(home)
     if layout is None:
@@ -201,17 +204,17 @@ def find_places(home: Path | None = None, layout: str | None = None) -> Places:
 
 
 def place_is_given() -> bool:
-    """Tell whether the environment says where everything lies."""
+    """Return True if the environment sets the home or the layout."""
     return bool(os.environ.get("NIGHTSHIFT_HOME") or os.environ.get("NIGHTSHIFT_LAYOUT"))
 
 
 def user_folders() -> Folders:
-    """The XDG folders of the user who runs this."""
+    """Return the XDG folders of the user who runs this process."""
     return xdg_folders(os.environ, Path.home(), os.getuid())
 
 
 def is_held(*paths: Path) -> bool:
-    """Tell whether a living process holds one of the locks: a file may be gone whose lock is held."""
+    """Return True if a living process holds one of the locks. The mere existence of a file does not show that."""
     return any(map(_is_one_held, paths))
 
 

@@ -1,4 +1,4 @@
-"""The result of reading the settings again while the daemon runs."""
+"""The result of reloading the settings while the daemon runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ HOW_TO_REMOVE = "remove it on that page, or its line from settings.overrides.yam
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Later:
-    """A setting that was changed and needs a restart; `holds` is the value until then, as it may be shown."""
+    """A changed setting that needs a restart. `holds` is the value until then, in the form that may be shown."""
 
     name: str
     holds: str
@@ -18,9 +18,9 @@ class Later:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reloaded:
-    """The result of reading the settings again: the settings that hold now, and those that wait for a restart.
+    """The result of reloading the settings: the names that changed, and the settings that wait for a restart.
 
-    `overruled` are those of which `config.yaml` says something else than the settings page, which is what holds.
+    `overruled` names the settings for which the settings page overrides a different value in `config.yaml`.
     """
 
     changed: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class Reloaded:
 
     @property
     def sentence(self) -> str:
-        """For the log and for the owner."""
+        """A sentence for the log and for the owner."""
         parts = [f"changed: {', '.join(self.changed)}"] if self.changed else []
         if self.later:
             parts.append("after a restart: " + ", ".join(f"{each.name} (still {each.holds})" for each in self.later))

@@ -1,4 +1,4 @@
-"""The messages between a service manager and a process that it starts: `sd_notify(3)` and `sd_watchdog_enabled(3)`."""
+"""The protocol between a service manager and a process that it starts: `sd_notify(3)` and `sd_watchdog_enabled(3)`."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 VARIABLES = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "FDSTORE", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES")
-"""For this process alone; none of its children may speak in its name."""
+"""Variables for this process alone; a child process must not notify the service manager in its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceManager:
-    """The socket that takes notices (empty: nobody listens), and the interval of signs of life (None: never)."""
+    """The socket for notifications (empty: none), and the interval of the watchdog's signs of life (None: never)."""
 
     socket: str = ""
     watchdog_s: float | None = None
 
 
 def service_manager_in(environ: Mapping[str, str], pid: int) -> ServiceManager:
-    """Read the variables; those of the watchdog count for the process that they name.
+    """Read the variables. The watchdog's variables apply only to the process that they name.
 
     Args:
-        environ: the variables.
-        pid: of this process.
+        environ: The environment variables.
+        pid: The id of this process.
     """
     microseconds = environ.get("WATCHDOG_USEC", "")
     meant = environ.get("WATCHDOG_PID", str(pid)) == str(pid)

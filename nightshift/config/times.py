@@ -13,7 +13,7 @@ from nightshift.core.quiet_hours import parse
 
 
 def several(value: object) -> object:
-    """A list as a variable holds it: JSON, or spans with semicolons or line breaks in between."""
+    """Read a list from a variable: JSON, or spans separated by semicolons or line breaks."""
     if not isinstance(value, str):
         return value
     if value.lstrip().startswith("["):
@@ -25,10 +25,10 @@ def several(value: object) -> object:
 
 
 def span(value: str) -> str:
-    """A span of time.
+    """Normalise a span of time.
 
     Raises:
-        ValueError: it is none; says what one looks like.
+        ValueError: The value is not a span; the message shows the form of one.
     """
     return parse(value).text
 

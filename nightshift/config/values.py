@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, SecretStr
 from pydantic_settings import NoDecode
 
-# The unit goes into the JSON schema, from which the settings page takes it.
+# The unit goes into the JSON schema, where the settings page reads it.
 Positive = Annotated[int, Field(gt=0)]
 Tokens = Annotated[int, Field(json_schema_extra={"unit": "tokens"})]
 PositiveTokens = Annotated[Tokens, Field(gt=0)]
@@ -17,18 +17,18 @@ Megabytes = Annotated[int, Field(json_schema_extra={"unit": "MB"})]
 Seconds = Annotated[float, Field(gt=0, json_schema_extra={"unit": "s"})]
 Days = Annotated[float, Field(gt=0, json_schema_extra={"unit": "days"})]
 Cost = Annotated[float, Field(ge=0, json_schema_extra={"unit": "USD"})]
-# A package of the Python package index, with a version or without.
+# A package of the Python package index, with or without a version.
 Distribution = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,80}[A-Za-z0-9])?(==[A-Za-z0-9.!+_-]{1,40})?$")
 ]
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
-# A host that is reached by TLS, with a port or without.
+# A host that is reached by TLS, with or without a port.
 Host = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(:[1-9][0-9]{0,4})?$")]
-# A name in the address of the dashboard, with a port or without.
+# A host name in the address of the dashboard, with or without a port.
 DashboardName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?(:[1-9][0-9]{0,4})?$")]
-# Several of them; in a variable as JSON, or with commas or blanks in between.
+# A list of dashboard names. In a variable it is JSON, or names separated by commas or blanks.
 DashboardNames = Annotated[
     list[DashboardName],
     NoDecode,
@@ -39,25 +39,25 @@ Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
 
 
 def off(value: object) -> object:
-    """`off` as it was typed: YAML takes the bare word for a truth value."""
+    """Turn False back into `off`: YAML reads the bare word as a boolean."""
     return "off" if value is False else value
 
 
 def web_address(value: SecretStr) -> SecretStr:
-    """An address of the web, with a host.
+    """Check that a value is a web address with a host.
 
     Raises:
-        ValueError: it is none.
+        ValueError: The value is not an address.
     """
     page_address(value.get_secret_value())
     return value
 
 
 def page_address(value: str) -> str:
-    """As `web_address`, of an address that anybody may see; an empty one is none.
+    """Check an address like `web_address`, but one that is no secret. An empty text is not an address.
 
     Raises:
-        ValueError: it is no address.
+        ValueError: The value is not an address.
     """
     try:
         parts = urlsplit(value)
@@ -71,12 +71,12 @@ def page_address(value: str) -> str:
 
 PageAddress = Annotated[str, AfterValidator(lambda value: value and page_address(value))]
 
-# An address may hold the right to use it, as those of chat services do, and is shown as little as a password.
+# An address may include the right to use it, as those of chat services do, so it is hidden like a password.
 WebAddress = Annotated[SecretStr, AfterValidator(web_address)]
 
 
 class PriceIn(BaseModel, extra="forbid", frozen=True):
-    """The price of a model, in USD for a million tokens."""
+    """The price of a model, in USD per million tokens."""
 
     input_per_million_usd: Cost
     output_per_million_usd: Cost

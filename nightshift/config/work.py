@@ -1,4 +1,4 @@
-"""Settings of the work itself: workers, readers of a change, git, sandbox and checks, memory."""
+"""Settings of the work itself: workers, reviews, git, sandbox and checks, learning."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ LETS_THROUGH = ByHand("it decides which code is let through")
 
 
 class WorkerSettings(SettingsGroup):
-    """How many tasks are worked on, and how often."""
+    """How many tasks run at once, and how many attempts each has."""
 
     heading: ClassVar[str] = "Workers"
 
     worker_count: Annotated[int, Field(ge=1, le=64)] = 3
-    """How many tasks are worked on at once."""
+    """How many tasks run at once."""
     max_retries: Annotated[int, Field(ge=1, le=20)] = 3
     """How many attempts a task has."""
     retry_base_s: Seconds = 10
-    """The rest before a second attempt; it doubles with each further one."""
+    """The wait before a second attempt. It doubles with each further attempt."""
     drain_s: Annotated[float, Field(ge=0, json_schema_extra={"unit": "s"})] = 20
-    """How long running tasks may go on when the daemon is told to stop; then they go back to the queue."""
+    """How long running tasks may continue when the daemon is stopped. Then they go back to the queue."""
     lease_s: Annotated[float, Field(ge=5, json_schema_extra={"unit": "s"}), Takes.RESTART] = 60
-    """How long a task counts as taken without a sign of life from its worker."""
+    """How long a task stays assigned to a worker without a sign of life."""
 
 
 class ReviewSettings(SettingsGroup):
-    """The readers of a change and of vague words, and plans that split a task: where a task does not say otherwise."""
+    """Reviews of a change, questions about unclear tasks, and splitting of tasks. A task can override them."""
 
     heading: ClassVar[str] = "Reviews and questions"
 
     enable_review: bool = False
-    """Whether a model reads each change before its tests run."""
+    """Have a model review each change before its tests run."""
     review_blocks: list[Graveness] = Field(default=["critical", "high"])
-    """How grave a reviewer's remark must be to send the change back."""
+    """The severities of a reviewer's remark that send the change back."""
     review_rounds: Annotated[int, Field(ge=0, le=20)] = 2
-    """How often in one attempt each reader may send the change back. What blocks an audit then waits for you."""
+    """How often each reader may send the change back in one attempt. Then a blocking audit waits for you."""
     critical_left: Literal["ask", "wait", "commit"] = "ask"
     """Critical remarks that a review still makes then: you are asked for clarify_wait_s (ask), or without end (wait); \
 they are committed and named (commit)."""
@@ -51,38 +51,38 @@ they are committed and named (commit)."""
     """Existing tests that the task contradicts: you are asked, with both texts (ask); they may be changed (allow); \
 they stay (keep). Nightshift's own need no answer."""
     enable_audit: bool = False
-    """Whether a model looks at each change for weaknesses of security before its tests run."""
+    """Have a model audit each change for security weaknesses before its tests run."""
     audit_blocks: list[Graveness] = Field(default=["critical", "high"])
-    """How grave an auditor's remark must be to send the change back."""
+    """The severities of an auditor's remark that send the change back."""
     enable_clarify: bool = False
-    """Whether you are asked what an unclear task leaves open, before it begins."""
+    """Ask you about the gaps of an unclear task before it begins."""
     clear_enough: Annotated[float, Field(ge=0, le=1)] = 0.5
-    """Tasks whose words are less clear than this, from 0 to 1, are put in order by a model first; 0: none."""
+    """Clarity from 0 to 1. A model first puts the wording of less clear tasks in order; 0 switches this off."""
     clarify_wait_s: Seconds = 14_400
-    """How long a question waits for you before its default is assumed."""
+    """How long a question waits for your answer before its default is used."""
     enable_split: bool = False
-    """Whether a plan may split a large task into parts."""
+    """Let a plan split a large task into parts."""
     review_debt: Positive | None = None
-    """How many commits may wait to be read before new work waits for you. Unset: any number."""
+    """How many commits may wait for you to read them before new work stops. Unset: any number."""
 
 
 class GitSettings(SettingsGroup):
-    """The treatment of commits."""
+    """How commits are made and published."""
 
     heading: ClassVar[str] = "Git"
 
     git_auto_push: bool = True
-    """Whether commits are pushed where the repository has a remote."""
+    """Push commits if the repository has a remote."""
     git_integrate: bool = False
-    """Whether finished tasks move a branch of your own repositories, where a task does not say."""
+    """Let finished tasks move a branch of your own repositories. A task can override this."""
     integrate_self_tested: bool = False
-    """Whether commits that only tests of the agent's own judged move a branch of your own repositories as well."""
+    """Let commits that only the agent's own tests have judged move a branch of your own repositories as well."""
     git_remove_branches: bool = False
-    """Whether the branch of a task is removed once its commit is on the branch that it was meant for."""
+    """Delete the branch of a task once its commit is on the target branch."""
     git_author_name: str | None = None
-    """The name of the author of commits. Unset: git's own setting."""
+    """The name of the author of commits. Unset: git's own configuration."""
     git_author_email: str | None = None
-    """The author's address. Unset: git's own setting."""
+    """The email address of the author. Unset: git's own configuration."""
 
 
 class SandboxSettings(SettingsGroup):
@@ -93,9 +93,9 @@ class SandboxSettings(SettingsGroup):
     sandbox: Annotated[Literal["auto", "bubblewrap", "docker", "process"], Takes.RESTART, HOLDS_CODE] = "auto"
     """The sandbox of untrusted code: the first that passes its test (auto), or a name. `process` isolates nothing."""
     docker_host: Annotated[str, Takes.RESTART, HOLDS_CODE] = ""
-    """The socket of the container engine. Unset: the usual one."""
+    """The socket of the container engine. Unset: the engine's default."""
     docker_image: Annotated[str, Takes.RESTART, HOLDS_CODE] = ""
-    """An image of yours for Docker's sandbox. Unset: one that is packed from this machine."""
+    """Your own image for Docker's sandbox. Unset: an image that is packed from this machine."""
     sandbox_cpus: Annotated[float, Field(gt=0)] = RUN_LIMITS.cpus
     """How many processors a run may use."""
     sandbox_memory_mb: Annotated[Megabytes, Field(ge=64)] = RUN_LIMITS.memory_mb
@@ -105,7 +105,7 @@ class SandboxSettings(SettingsGroup):
     sandbox_work_mb: Annotated[Megabytes, Field(ge=1)] = RUN_LIMITS.work_mb
     """How much a run may write."""
     sandbox_nice: Annotated[int, Field(ge=0, le=19), Takes.RESTART] = 5
-    """How many levels of priority sandboxed work stands back for yours; 0 switches that off."""
+    """The niceness of sandboxed work, so that your own work has priority; 0 switches this off."""
     environments: Literal["trust", "ask"] = "trust"
     """Wheels that a repository's own commits declare (locks, requirements, pyproject.toml): installed for its runs \
 (trust), or only after you agree, once for each declaration (ask)."""
@@ -113,15 +113,15 @@ class SandboxSettings(SettingsGroup):
     """Scripts with which a repository prepares itself, such as `.nightshift/setup.sh`: run after you agreed to their \
 content (ask), run without asking (trust), or never (off)."""
     allowed_setups: Annotated[list[Sha256], LETS_THROUGH] = Field(default_factory=list)
-    """Digests of setup scripts that run without asking; each question and the task's course name them."""
+    """Digests of setup scripts that run without asking. Each question and the task's history show them."""
     allowed_deps: list[Distribution] = Field(default_factory=list)
     """Packages that tasks may install without asking you, such as `requests` or `numpy==2.4.0`."""
     held_out_share: Annotated[float, Field(ge=0, le=0.5)] = 0.25
-    """The share of the checks in given tests that no model is shown; 0 switches this off."""
+    """The share of the checks in given tests that models never see; 0 switches this off."""
     oracle_inputs: Annotated[int, Field(ge=0, le=500)] = 20
-    """How many inputs of ours a task's oracle is asked for, beside those that are given."""
+    """How many inputs of Nightshift's own a task's oracle is asked for, in addition to the given ones."""
 
-    # The static checker: rules to severities, repositories to rules that do not hold there, commands that never run.
+    # The static checker: severities of rules, rules that do not apply to a repository, and commands that never run.
     checker_rules: Annotated[
         dict[str, Annotated[Literal["block", "ask", "note", "off"], BeforeValidator(off)]], LETS_THROUGH
     ] = Field(default_factory=dict)
@@ -130,9 +130,9 @@ content (ask), run without asking (trust), or never (off)."""
     """Linters that a repository has send changes back: ruff, mypy and flake8 fetched if need be (install), only what \
 its environment has (found), none (off)."""
     checker_allow: Annotated[dict[str, list[str]], LETS_THROUGH] = Field(default_factory=dict)
-    """Rules that do not hold in a repository, by its folder."""
+    """Rules that do not apply to a repository, by its folder."""
     blocked_commands: Annotated[list[str], LETS_THROUGH] = Field(default_factory=list)
-    """Further commands that never run, as patterns such as `terraform apply *`."""
+    """More commands that never run, as patterns such as `terraform apply *`."""
 
 
 class LearningSettings(SettingsGroup):
@@ -141,12 +141,12 @@ class LearningSettings(SettingsGroup):
     heading: ClassVar[str] = "Learning"
 
     embedder: Annotated[Literal["auto", "hashed", "sentence-transformers", "ollama", "openai"], Takes.RESTART] = "auto"
-    """The embedder that finds lessons: the best that is there (auto), or one by name; `hashed` needs nothing."""
+    """The embedder that finds lessons: the best available one (auto), or one by name. `hashed` needs no model."""
     embedder_model: Annotated[
         str | None, Takes.RESTART, ByHand("it may name files that are loaded into the daemon")
     ] = None
-    """The model of the embedder. Unset: its usual one."""
+    """The model of the embedder. Unset: the embedder's default."""
     recall_limit: Annotated[int, Field(ge=0, le=10)] = 3
     """How many lessons of earlier tasks a prompt gets; 0: none."""
     recall_control_share: Annotated[float, Field(ge=0, le=0.5), Takes.RESTART] = 0.1
-    """The share of attempts that get no lessons, so that it can be measured whether lessons help."""
+    """The share of attempts without lessons, which serve to measure whether lessons help."""

@@ -1,1 +1,1 @@
-"""The shared vocabulary: values, tables of states, ports and errors. Nothing in here does I/O."""
+"""The shared vocabulary: values, state tables, ports and errors. Nothing in this package does I/O."""

@@ -1,6 +1,6 @@
-"""The name of the built-in engine, as backend and as model: it answers like a model, and its replies are no calls.
+"""The name of the built-in engine, as backend and as model. It answers like a model, without a model call.
 
-A module of its own, which takes no time to import: the command line asks for the name before anything else.
+This is a separate module because it is cheap to import: the command line needs the name before anything else.
 """
 
 BUILT_IN = "repair"

@@ -1,4 +1,4 @@
-"""Time as the rest of the code sees it: aware UTC, from a clock that can be injected."""
+"""Time for the rest of the code: aware UTC, from a clock that can be injected."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from typing import Annotated, Any
 Clock = Callable[[], datetime]
 Seconds = Callable[[], float]
 
-# Linux alone has it; elsewhere a machine that slept looks like one whose clock was set.
+# Only Linux has it. Elsewhere a machine that slept looks like one whose clock was set.
 _PASSING: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 def utc_now() -> datetime:
-    """The current time, aware UTC."""
+    """Return the current time, aware UTC."""
     return datetime.now(UTC)
 
 
 def boottime() -> float:
-    """Seconds that have passed since some moment, those that the machine slept included."""
+    """Return the seconds since an arbitrary moment, including those during which the machine slept."""
     return time.clock_gettime(_PASSING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clocks:
-    """All clocks of a machine: the wall's, which may be set, and two that nobody sets.
+    """All clocks of a machine: the wall clock, which can be set, and two clocks that cannot be set.
 
-    `monotonic` counts seconds awake, `passed` all seconds that pass, asleep or awake.
+    `monotonic` counts the seconds during which the machine is awake. `passed` also counts those during which it sleeps.
     """
 
     wall: Clock = utc_now
@@ -39,10 +39,10 @@ class Clocks:
 
 
 def no_number(value: object) -> object:
-    """Return a person's value for a point in time unless it is a number: seconds since 1970 are rather a mistake.
+    """Return a person's value for a point in time, unless it is a number: seconds since 1970 are probably a mistake.
 
     Raises:
-        ValueError: it is a number; says how to write a time.
+        ValueError: The value is a number; the message says how to write a time.
     """
     is_number = isinstance(value, int | float) or (isinstance(value, str) and value.replace(".", "", 1).isdigit())
     if is_number:
@@ -51,12 +51,12 @@ def no_number(value: object) -> object:
 
 
 def to_text(at: datetime) -> str:
-    """ISO 8601 with microseconds and `Z`; texts of this form sort as the times do."""
+    """Return a time as ISO 8601 with microseconds and `Z`. Texts of this form sort like the times."""
     return at.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
 
 
 class _AsText:
-    """How pydantic writes a time and describes it; whoever does not use pydantic does not import it for this."""
+    """Serialises and describes a time for pydantic, which is imported only if it is in use already."""
 
     @staticmethod
     def __get_pydantic_core_schema__(source: Any, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
@@ -72,23 +72,23 @@ class _AsText:
 
 
 Moment = Annotated[datetime, _AsText]
-"""A time in a value that the API sends as it is."""
+"""A time in a value that the API sends unchanged."""
 
 
 def on_the_wall(wall: datetime, zone: tzinfo | None = None) -> datetime:
-    """The UTC time at which the wall's clock shows `wall` in a zone, or (None) where the machine is.
+    """Return the UTC time at which the wall clock shows `wall` in a zone; None stands for the machine's zone.
 
-    Of a `wall` that has a zone already, the same time in UTC.
+    A `wall` that has a zone already is converted to UTC.
     """
     return (wall if zone is None else wall.replace(tzinfo=zone)).astimezone(UTC)
 
 
 def midnight(now: datetime, zone: tzinfo | None = None) -> datetime:
-    """Return the time when the day began on the wall's clock."""
+    """Return the time at which the current day began on the wall clock."""
     return on_the_wall(datetime.combine(now.astimezone(zone), time_of_day()), zone)
 
 
 def from_text(text: str) -> datetime:
-    """Read what `to_text` wrote, or any ISO 8601 time; a time without a zone is UTC."""
+    """Read a text of `to_text` or any other ISO 8601 time. A time without a zone is UTC."""
     at = datetime.fromisoformat(text)
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from nightshift.core.tasks.attempt_state import AttemptContext, AttemptState
 
 SAW_HELD_OUT = "saw_held_out"
-"""In `Completion.extra`: whoever answered had seen what is held out of the tests."""
+"""Key of `Completion.extra`: True if the author of the reply had seen the held-out cases of the tests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thought:
-    """A stretch of a model's thinking; the model that wrote it gets it back, and no other.
+    """A section of a model's thinking; only the model that wrote it gets it back.
 
-    `signature` is the vendor's proof or the encrypted form, `id` and `details` are its own marks. `place` counts the
-    parts of the reply that stand before it: its text is one, and each call.
+    `signature` is the vendor's proof or the encrypted form; `id` and `details` are further data of the vendor. `place`
+    counts the parts of the reply before it: the text is one part, and so is each call.
     """
 
     text: str
@@ -45,7 +45,7 @@ class Message:
     """One turn of a dialogue.
 
     An assistant's turn may carry native `tool_calls`; each is answered by a turn of the role `tool` with its `call_id`.
-    It may carry `thoughts` too, of the model that `author` names as `backend=model`.
+    It may also carry `thoughts` of the model that `author` names as `backend=model`.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -57,7 +57,7 @@ class Message:
 
 
 class Thinking(StrEnum):
-    """How much a model is to think before it answers."""
+    """How much a model should think before it answers."""
 
     OFF = "off"
     LOW = "low"
@@ -66,21 +66,21 @@ class Thinking(StrEnum):
 
 
 class Finish(StrEnum):
-    """Why a model stopped writing; only after STOP and TOOL is the reply complete."""
+    """The reason why a model stopped writing. The reply is complete only after STOP and TOOL."""
 
     STOP = "stop"
     LENGTH = "length"
     TOOL = "tool"
     FILTER = "filter"
     CUT = "cut"
-    """Something else ended it: the server, a gateway, or a word that nobody knows."""
+    """Something else ended it: the server, a gateway, or an unknown reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """Code behind a request, for a backend that works on the code itself and not on words about it.
+    """Code behind a request, for a backend that works on the code itself instead of on a prompt.
 
-    `emit` takes events about its work, which become events of the attempt.
+    `emit` accepts events about the backend's work, which become events of the attempt.
     """
 
     context: AttemptContext
@@ -91,19 +91,29 @@ class Material:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """One question to a model.
+    """One request to a model.
 
-    The place (`task_id`, `attempt`, `step_no`, `call_no`) identifies the request: a step that is resumed after a
-    crash asks at the same place and gets the stored reply. `escalation` counts how often the loop was stuck: 0 asks
-    the usual model, 1 and more a higher temperature or the next model. `material` is never sent anywhere. `within_s`
-    is for a backend that searches: how long it may, where others wait to be asked after it; None is as long as usual.
-    `kind` is what the task builds, by which models are chosen and remembered. `wanted` is the backend, the model or
-    `backend=model` that the owner wants to be asked first for this task, whatever the settings say. `tools` may be
-    called in the reply; `protocol` says how, None leaves that to what is known of the model that answers.
-    `thinking` is how much the model is to think; None leaves that to it.
-    `cut_at` is where the stream is cut, in tokens by our own count: what was reserved for it.
-    `heard` is the newest message of the task's owner that it carries. `benchmarked` is what models did in a benchmark
-    of the task's repository, under the settings of the task.
+    Attributes:
+        phase: The phase of the attempt that asks.
+        messages: The dialogue so far.
+        task_id: With `attempt`, `step_no` and `call_no`, identifies the request: a step that is resumed after a crash
+            asks with the same numbers and gets the stored reply.
+        max_tokens: The longest reply, in tokens.
+        cut_at: The position where the stream is cut, in tokens by our own count: the tokens that were reserved for it.
+        json_reply: Whether the reply must be JSON.
+        thinking: How much the model is to think; None lets the model decide.
+        escalation: How often the loop was stuck. 0 asks the usual model, 1 and more a higher temperature or the next
+            model.
+        material: The code behind the request; it is never sent anywhere.
+        within_s: Seconds that a searching backend may use while other backends wait to be asked after it; None is its
+            usual time.
+        kind: The kind of the task, by which models are chosen and remembered.
+        wanted: The backend, the model or `backend=model` that the owner wants to be asked first for this task, whatever
+            the settings say.
+        tools: The tools that the reply may call.
+        protocol: How tools are called; None chooses by what is known about the answering model.
+        heard: The newest message of the task's owner that the request contains.
+        benchmarked: Results of models in a benchmark of the task's repository, under the settings of the task.
     """
 
     phase: Phase
@@ -130,23 +140,23 @@ class ModelRequest:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what is sent."""
+        """SHA-256 of the content that is sent."""
         turns = [[m.role, m.text, *([call.name, dict(call.arguments)] for call in m.tool_calls)] for m in self.messages]
         text = json.dumps([*turns, *([tool.name, tool.schema] for tool in self.tools)], ensure_ascii=False)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     @property
     def reply_key(self) -> tuple[int, int, int, int] | None:
-        """The durable key of the reply, or None for a request outside a task."""
+        """The key under which the reply is stored; None for a request outside a task."""
         return None if self.task_id is None else (self.task_id, self.attempt, self.step_no, self.call_no)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """One reply. `cost_usd` is None when the price of the model is not known; it is never guessed.
+    """One reply. `cost_usd` is None if the price of the model is unknown; it is never guessed.
 
-    In `extra`, `saved` names the backend whose call this reply made needless. `protocol` is how the tools of the
-    request were offered; None where there were none. `author` is who was asked, as `backend=model`.
+    `saved` in `extra` names the backend whose call this reply made unnecessary. `protocol` is how the tools of the
+    request were offered; None if there were none. `author` is the model that was asked, as `backend=model`.
     """
 
     text: str
@@ -166,12 +176,12 @@ class Completion:
 
     @property
     def is_cut(self) -> bool:
-        """Whether the model did not end it by itself, so that more may have been to come."""
+        """True if the model did not end the reply itself, so that text may be missing."""
         return self.finish not in {Finish.STOP, Finish.TOOL}
 
     @property
     def spent(self) -> Spent:
-        """Use of models by this reply; the built-in engine takes time, and is no model call."""
+        """Model use of this reply. The built-in engine takes time, but is not a model call."""
         return Spent(
             model_calls=int(self.backend != BUILT_IN),
             tokens_in=self.tokens_in,

@@ -1,51 +1,51 @@
-"""The tree of errors; what each branch means decides who may catch it.
+"""The tree of errors. The meaning of each branch determines the code that may catch it.
 
 NightshiftError
 ├── ConfigError            settings are wrong; lists every fault at once
 ├── TaskError
-│   ├── InvalidTask        what a person sent is not a task; names the fields
+│   ├── InvalidTask        a submission is not a task; names the fields
 │   ├── UnknownTask
 │   ├── UnknownApproval
 │   ├── UnknownStep
 │   ├── IllegalMove        a task may not go from this status to that one
 │   └── StaleFence         another worker owns the task now
-├── Interruption           ends an attempt from the inside; carries why
+├── Interruption           ends an attempt from the inside; carries the reason
 │   ├── BudgetSpent · TimeUp · CancelledByUser · CommandBlocked · ShuttingDown · WorkerRestarted · LeaseLost
 │   ├── Split              the task waits for its parts
 │   └── Parked             not now: wait until a stated time or for a model
-│       └── NeedsSettings  nothing comes back until its owner changes the settings
+│       └── NeedsSettings  nothing changes until the owner changes the settings
 ├── PlaceUnready           a place that a task works in lacks something; waiting may help
-├── OwnerSpoke             a request was interrupted, to be asked again with what its task's owner said
+├── OwnerSpoke             a request was interrupted, to be repeated with the owner's new message
 ├── ModelError
-│   ├── ModelUnavailable   retryable: connection, 5xx, 429, time-out, cut stream
+│   ├── ModelUnavailable   retryable: connection, 5xx, 429, timeout, cut stream
 │   ├── ModelRefused       not retryable: bad key, unknown model, bad request
-│   │   └── PromptTooLong  but for a shorter prompt
-│   └── BadReply           an answer came and is unusable
+│   │   └── PromptTooLong  retryable with a shorter prompt
+│   └── BadReply           an answer came but is unusable
 ├── StoreError             the database could not be read or written
 │   ├── StoreMissing · StoreTooNew · StoreTooOld · StoreDamaged
-│   └── StoreUnready       nothing was written; the same write may go well later
+│   └── StoreUnready       nothing was written; the same write may succeed later
 │       └── StoreFull · StoreLocked · StoreReadOnly
 ├── HubError               the database that several nodes share could not be used
 │   ├── HubAway            waiting may help
-│   └── HubRefused         only its owner can help
+│   └── HubRefused         only the owner can help
 ├── SandboxError           untrusted code could not be run safely
 │   └── SandboxUnready     it did not start; waiting may help
 ├── UnknownLesson
 ├── ExtraMissing           optional packages are not installed; says what to do
 ├── UnknownExtra
-├── UnusableFile           a file that somebody wrote, such as tasks.yaml, cannot be read; names its faults
-├── UnknownNode            no node of the hub, or several, have that name
-├── NotLessons             what was to be learned from is no file of lessons; names each faulty line
+├── UnusableFile           a person's file, such as tasks.yaml, cannot be read; names its faults
+├── UnknownNode            no node of the hub has that name, or several do
+├── NotLessons             a file to learn from is not a file of lessons; names each faulty line
 ├── BenchmarkError         an arm, an item or a run of the benchmark cannot be used; says what to do
-├── HookRefused            a webhook that does not show that a forge of the owner's sent it
-├── NoEvidence             a commit has no note that tells how it was judged
+├── HookRefused            a webhook has no proof that one of the owner's forges sent it
+├── NoEvidence             a commit has no note about how it was judged
 └── GitError
-    ├── RemoteAway         the remote could not be asked, or took no push; waiting may help
-    ├── UnknownCommit      a name stands for no commit, or for several
-    ├── BaseGone           a commit that work rests on is not in the repository any more
-    ├── ReferenceLocked    a lock was in the way for as long as git waits
-    ├── GitStopped         git was stopped with the daemon; nothing is known of what was asked
-    │   └── GitKilled      somebody else ended it; waiting may help
+    ├── RemoteAway         the remote could not be reached, or rejected a push; waiting may help
+    ├── UnknownCommit      a name matches no commit, or several
+    ├── BaseGone           a commit that work depends on is not in the repository any more
+    ├── ReferenceLocked    a reference was locked for as long as git waits
+    ├── GitStopped         git was stopped with the daemon; the result is unknown
+    │   └── GitKilled      another process killed git; waiting may help
     ├── NotReverted        nothing was reverted; says why, and what to do instead
     └── MergeConflict      the change no longer fits its target
 """
@@ -74,7 +74,7 @@ class NightshiftError(Exception):
 
 
 class ConfigError(NightshiftError):
-    """The settings are not usable."""
+    """The settings cannot be used."""
 
     def __init__(self, faults: Sequence[str]) -> None:
         self.faults = tuple(faults)
@@ -86,7 +86,7 @@ class TaskError(NightshiftError):
 
 
 class InvalidTask(TaskError):
-    """A submission that is not a task. `fields` says why, within bounds; `more` counts the faults that are left out."""
+    """A submission that is not a task. `fields` has the reasons, limited in size; `more` counts the omitted ones."""
 
     def __init__(self, fields: Mapping[str, str], more: int = 0) -> None:
         self.fields = faults.limit_faults(fields)
@@ -114,18 +114,18 @@ class UnknownApproval(TaskError):
 
 
 class UnknownStep(TaskError):
-    """The task has no such step, or it is no longer kept."""
+    """The task has no such step, or its data has been deleted."""
 
 
 class UnknownWorker(NightshiftError):
-    """There is no worker of that name."""
+    """There is no worker with that name."""
 
     def __init__(self, name: str, worker_names: Sequence[str]) -> None:
         super().__init__(f"there is no worker {name}; there are: {', '.join(worker_names) or 'none'}")
 
 
 class UnknownNode(NightshiftError):
-    """There is no node of that name, or several."""
+    """No node has that name, or several do."""
 
     def __init__(self, name: str, node_names: Sequence[str]) -> None:
         super().__init__(f"there is no one node {name}; there are: {', '.join(node_names) or 'none'}")
@@ -149,9 +149,9 @@ class BudgetSpent(Interruption):
     """A budget of this task is spent.
 
     Args:
-        message: which one, what was used, and what is allowed.
-        measure: the field of `core.tasks.task.Limits` that is reached, where its owner could grant more of it.
-        short: how much too little is left for the next call, in the unit of the measure.
+        message: The budget, the use, and the limit.
+        measure: The exceeded field of `core.tasks.task.Limits`, if the owner could grant more of it.
+        short: The amount that is missing for the next call, in the unit of the measure.
     """
 
     ending = Ending.BUDGET
@@ -174,7 +174,7 @@ class CancelledByUser(Interruption):
 
 
 class CommandBlocked(Interruption):
-    """The task's own test command is one of those that never run."""
+    """The task's own test command is one that must never run."""
 
     ending = Ending.REFUSED
 
@@ -184,7 +184,7 @@ class ShuttingDown(Interruption):
 
 
 class WorkerRestarted(Interruption):
-    """The owner restarted its worker; the task goes on from its last finished step."""
+    """The owner restarted the task's worker; the task continues from its last finished step."""
 
 
 class LeaseLost(Interruption):
@@ -195,8 +195,8 @@ class NeedsApproval(Interruption):
     """The task waits for a person's answer.
 
     Args:
-        message: what is asked, in a line.
-        asks: the single decisions.
+        message: The question, in one line.
+        asks: The single decisions.
     """
 
     def __init__(self, message: str, asks: Sequence[Ask] = ()) -> None:
@@ -205,11 +205,11 @@ class NeedsApproval(Interruption):
 
 
 class Parked(Interruption):
-    """The task waits for something that will come back by itself.
+    """The task waits for something that will become available without the owner.
 
     Args:
-        message: why, in words for the owner.
-        until: when to look again, aware UTC; None means as soon as a model is available.
+        message: The reason, for the owner.
+        until: The time of the next check, aware UTC; None means as soon as a model is available.
     """
 
     def __init__(self, message: str, until: datetime | None = None) -> None:
@@ -218,11 +218,11 @@ class Parked(Interruption):
 
 
 class NeedsSettings(Parked):
-    """The task waits until its owner changes the settings: time alone brings nothing.
+    """The task waits until the owner changes the settings; waiting alone does not help.
 
     Args:
-        message: why, in words for the owner.
-        ending: how it ends where settings do not change while it waits, as of a task in the foreground.
+        message: The reason, for the owner.
+        ending: The ending if settings cannot change while the task waits, such as for a task in the foreground.
     """
 
     ending: Ending
@@ -236,8 +236,8 @@ class Split(Interruption):
     """The task waits for the subtasks that its plan split it into.
 
     Args:
-        message: what it was split into, in a line.
-        subtasks: in an order in which each comes after those that it needs.
+        message: The parts, in one line.
+        subtasks: The subtasks, each after those that it needs.
     """
 
     def __init__(self, message: str, subtasks: Sequence[SubtaskSpec]) -> None:
@@ -246,11 +246,11 @@ class Split(Interruption):
 
 
 class PlaceUnready(NightshiftError):
-    """A place that a task works in lacks something; the message says what, to follow “waiting for”."""
+    """A place that a task works in lacks something; the message names it in the form that follows “waiting for”."""
 
 
 class OwnerSpoke(NightshiftError):
-    """The owner said something while a model was asked: the request is to be made again with it."""
+    """The owner sent a message while a model was asked; the request must be repeated with the message."""
 
 
 class ModelError(NightshiftError):
@@ -261,8 +261,8 @@ class ModelUnavailable(ModelError):
     """The model cannot be reached or is overloaded; trying again later may help.
 
     Args:
-        message: what happened.
-        retry_after_s: the wait that the provider asked for, in seconds.
+        message: The cause.
+        retry_after_s: The wait that the provider asked for, in seconds.
     """
 
     def __init__(self, message: str = "", retry_after_s: float | None = None) -> None:
@@ -271,11 +271,11 @@ class ModelUnavailable(ModelError):
 
 
 class ModelRefused(ModelError):
-    """The backend refused the request, and will refuse it again."""
+    """The backend refused the request and would refuse it again."""
 
 
 class PromptTooLong(ModelRefused):
-    """The prompt is longer than the model's context, whose size is known now: a shorter one may be answered."""
+    """The prompt is longer than the model's context, whose size is known now; a shorter prompt may be answered."""
 
 
 class BadReply(ModelError):
@@ -303,7 +303,7 @@ class StoreDamaged(StoreError):
 
 
 class StoreUnready(StoreError):
-    """The database takes no writes now; nothing was written, and the same write may go well later."""
+    """The database cannot be written now; nothing was written, and the same write may succeed later."""
 
 
 class StoreFull(StoreUnready):
@@ -315,7 +315,7 @@ class StoreLocked(StoreUnready):
 
 
 class StoreReadOnly(StoreUnready):
-    """The database, or its disk, takes no writes from this user; nothing was written."""
+    """You cannot write to the database or its disk; nothing was written."""
 
 
 class HubError(NightshiftError):
@@ -323,15 +323,15 @@ class HubError(NightshiftError):
 
 
 class HubAway(HubError):
-    """It cannot be reached or used now; waiting may help."""
+    """The hub cannot be reached or used now; waiting may help."""
 
 
 class HubRefused(HubError):
-    """It refuses for good; the message says what its owner can do."""
+    """The hub refuses permanently; the message says what its owner can do."""
 
 
 class NodeRemoved(HubRefused):
-    """Its owner has removed this node; what it has of the hub's is others' now."""
+    """The hub's owner has removed this node; its tasks of the hub now belong to other nodes."""
 
 
 class SandboxError(NightshiftError):
@@ -339,37 +339,37 @@ class SandboxError(NightshiftError):
 
 
 class SandboxUnready(SandboxError):
-    """The sandbox did not start, or ended by itself; the same may go well later."""
+    """The sandbox did not start, or ended unexpectedly; the same job may succeed later."""
 
 
 class ServiceFailed(SandboxError):
-    """A service that tests need did not come up, so no test was run."""
+    """A service that tests need did not start, so no test was run."""
 
 
 class UnknownLesson(NightshiftError):
-    """The memory has no lesson of that name."""
+    """The memory has no lesson with that name."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"there is no lesson {name!r}; names look like failure-12 or pattern-3")
 
 
 class ExtraMissing(NightshiftError):
-    """The packages of an extra are not here; the message says why, and what to do."""
+    """The packages of an extra are not installed; the message says why, and what to do."""
 
 
 class UnknownExtra(NightshiftError):
-    """There are no optional packages of this name."""
+    """There are no optional packages with this name."""
 
     def __init__(self, name: str, extras: Iterable[str]) -> None:
         super().__init__(f"there is no extra {name!r}; known are {', '.join(extras)}")
 
 
 class UnusableFile(NightshiftError):
-    """A file that somebody wrote cannot be read."""
+    """A file that a person wrote cannot be read."""
 
 
 class NotLessons(NightshiftError):
-    """A file does not hold lessons; the message names each faulty line and field. Nothing of it was taken."""
+    """A file does not contain lessons; the message names each faulty line and field. No lesson was imported."""
 
 
 class BenchmarkError(NightshiftError):
@@ -377,7 +377,7 @@ class BenchmarkError(NightshiftError):
 
 
 class HookRefused(NightshiftError):
-    """A webhook shows no signature that its owner's secret makes, or no secret is set."""
+    """A webhook has no signature made with the owner's secret, or no secret is set."""
 
 
 class NoEvidence(NightshiftError):
@@ -389,7 +389,7 @@ class GitError(NightshiftError):
 
 
 class RemoteAway(GitError):
-    """The remote could not be asked, or did not take a push; waiting may help."""
+    """The remote could not be reached, or did not accept a push; waiting may help."""
 
 
 class UnknownCommit(GitError):
@@ -397,27 +397,27 @@ class UnknownCommit(GitError):
 
 
 class BaseGone(GitError):
-    """A commit that work rests on, or a part of it, is not in the repository any more; no reference was moved."""
+    """A commit that work depends on, or a part of it, is not in the repository any more; no reference was moved."""
 
 
 class ReferenceLocked(GitError):
-    """A lock was in the way for as long as git waits; no reference was moved. The message names it and its age."""
+    """A reference stayed locked while git waited; no reference was moved. The message names the lock and its age."""
 
 
 class GitStopped(GitError):
-    """Git was stopped with the daemon; nothing is known of what was asked."""
+    """Git was stopped with the daemon; the result of the command is unknown."""
 
 
 class GitKilled(GitStopped):
-    """Git was ended by a signal that this daemon did not send, as by the machine's OOM killer."""
+    """Git was ended by a signal that this daemon did not send, for example by the machine's OOM killer."""
 
 
 class UnknownName(NightshiftError):
-    """No task, commit or branch of Nightshift's bears this name."""
+    """No task, commit or branch of Nightshift has this name."""
 
 
 class AmbiguousName(NightshiftError):
-    """Several tasks, commits or branches bear this name; the message names them."""
+    """Several tasks, commits or branches have this name; the message names them."""
 
 
 class NotReverted(GitError):
@@ -427,7 +427,7 @@ class NotReverted(GitError):
 class BranchRefused(GitError):
     """A commit that waits on a branch was neither integrated nor discarded; the message says why, and how to do it.
 
-    `is_forcible` tells that it can be integrated without a run.
+    `is_forcible` is True if the commit can be integrated without a run.
     """
 
     def __init__(self, message: str, *, is_forcible: bool = False) -> None:
@@ -436,13 +436,13 @@ class BranchRefused(GitError):
 
 
 class NotVerified(GitError):
-    """A commit is not verified again now; the message says why."""
+    """A commit cannot be verified again now; the message says why."""
 
 
 class MergeConflict(GitError):
-    """The change conflicts with what its target has become.
+    """The change conflicts with the current state of its target.
 
-    `merged` is a commit on no branch that holds the merge of all other files than `paths`; empty where there is none.
+    `merged` is a commit on no branch that contains the merge of all files except `paths`; empty if there is none.
     """
 
     def __init__(self, paths: Sequence[str], message: str = "", *, merged: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Events: the one log that streams, metrics, reports and timelines are readings of."""
+"""Events: the one log from which streams, metrics, reports and timelines are derived."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Level(StrEnum):
-    """How much an event wants to be seen; the order is `RANK`."""
+    """The importance of an event; `RANK` gives the order."""
 
     DEBUG = "DEBUG"
     INFO = "INFO"
@@ -28,7 +28,7 @@ RANK = {level: rank for rank, level in enumerate(Level)}
 
 
 class Kind(StrEnum):
-    """Kinds of events. The text is what `logs/agent.log` and the API call `event`."""
+    """Kinds of events. The text is the value of `event` in `logs/agent.log` and in the API."""
 
     DAEMON_STARTED = "daemon_started"
     DAEMON_STOPPED = "daemon_stopped"
@@ -127,7 +127,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One line of the log. `id` and `at` are given when it is stored; `data` is small JSON (8 KB at most)."""
+    """One line of the log. `id` and `at` are set when it is stored; `data` is small JSON (8 KB at most)."""
 
     kind: Kind
     level: Level = Level.INFO
@@ -143,14 +143,14 @@ class Event:
 
 
 Sink = Callable[[Event], None]
-"""Takes an event that is not part of a transaction; never raises, never blocks on I/O for long."""
+"""Accepts an event outside a transaction; never raises, never blocks on I/O for long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Emitter:
-    """Makes events that know what they are about, in structlog's form: `bind` returns a copy that knows more.
+    """Emits events with bound fields, like a structlog logger: `bind` returns a copy with more fields.
 
-    It is a sink as well: an event that was made elsewhere gets what is bound here wherever it says nothing itself.
+    It is a sink as well: an event that was made elsewhere gets the bound value of each field that it leaves unset.
     """
 
     sink: Sink
@@ -169,7 +169,7 @@ class Emitter:
         phase: Phase | None = None,
         worker: str | None = None,
     ) -> Emitter:
-        """A copy that knows this too; what is None stays as it is bound."""
+        """Return a copy with these fields bound as well; None keeps the bound value."""
         return Emitter(
             self.sink,
             task_id=self.task_id if task_id is None else task_id,
@@ -180,11 +180,11 @@ class Emitter:
         )
 
     def emit(self, kind: Kind, message: str = "", /, *, level: Level = Level.INFO, **data: Any) -> None:
-        """Emit an event with `data`, small values that JSON knows; readers rely on the types below."""
+        """Emit an event with `data`, small values that JSON can hold; readers rely on the types below."""
         self(Event(kind=kind, level=level, message=message, data=data))
 
     def __call__(self, event: Event) -> None:
-        """Pass an event on, with what is bound where it says nothing itself."""
+        """Pass an event on, with the bound value of each field that it leaves unset."""
         self.sink(
             replace(
                 event,
@@ -197,22 +197,25 @@ class Emitter:
         )
 
 
-# --- what `data` holds, by kind; the names are stored and stay
+# --- The content of `data`, by kind; the names are stored, so they must not change
 
 
 MoveData = TypedDict("MoveData", {"from": Status, "to": Status, "ending": Ending | None, "reason": str})
-"""TASK_MOVED, TASK_CLAIMED and TASK_RECOVERED: the statuses before and after, and why; `from` is a word of Python."""
+"""TASK_MOVED, TASK_CLAIMED and TASK_RECOVERED: the statuses before and after, and the reason.
+
+`from` is a Python keyword.
+"""
 
 
 class PauseData(TypedDict):
-    """PAUSED, RESUMED, HELD_BACK and LET_GO: one reason why no task is claimed, and whose it is."""
+    """PAUSED, RESUMED, HELD_BACK and LET_GO: one reason why no task is claimed, and its source."""
 
     source: PauseSource
     reason: str
 
 
 class ApprovalData(TypedDict):
-    """ASKED and ANSWERED: what the owner decides; `granted` is None while it is open."""
+    """ASKED and ANSWERED: the owner's decision; `granted` is None while it is open."""
 
     approval: int
     kind: AskKind
@@ -221,17 +224,17 @@ class ApprovalData(TypedDict):
 
 
 class BackendData(TypedDict):
-    """MODEL_UP and MODEL_DOWN of one backend, and MODEL_REPLAYED."""
+    """MODEL_UP, MODEL_DOWN and MODEL_REPLAYED: the backend and the model."""
 
     backend: str
     model: str
 
 
 class CallData(TypedDict):
-    """MODEL_CALLED. `saved` names the call that the built-in engine spared, `route` why this model was asked first.
+    """MODEL_CALLED. `saved` names the call that the built-in engine replaced; `route` says why this model was first.
 
-    `protocol` is how tools were offered, `cached_tokens` how many of the prompt a vendor's cache served. As with all
-    events of a request, `step_no` stands beside them.
+    `protocol` is how tools were offered. `cached_tokens` counts the prompt's tokens that came from a vendor's cache. As
+    with all events of a request, `step_no` is added.
     """
 
     backend: str
@@ -254,17 +257,17 @@ CallFailureData = TypedDict(
     "CallFailureData",
     {"backend": str, "model": str, "error": str, "try": int, "retry_in_s": float | None, "circuit": str},
 )
-"""MODEL_FAILED: which try failed and how; `retry_in_s` is None where there is no other."""
+"""MODEL_FAILED: the number of the failed try, and the error. `retry_in_s` is None if there is no further try."""
 
 
 FallbackData = TypedDict("FallbackData", {"from": str, "to": str})
-"""MODEL_FALLBACK: the label of the backend that was to answer, and of the one that did."""
+"""MODEL_FALLBACK: the labels of the backend that should have answered and of the one that did."""
 
 
 class ToolCalledData(TypedDict):
-    """TOOL_CALLED: how a call went; `brief` is the call in a few words, as the message of TOOL_STARTED has it.
+    """TOOL_CALLED: the result of a call. `brief` is the call in a few words, as in the message of TOOL_STARTED.
 
-    `chars` is the length of its result; `changed`: files are not as before.
+    `chars` is the length of the result. `changed` is True if the call changed files.
     """
 
     name: str
@@ -276,7 +279,7 @@ class ToolCalledData(TypedDict):
 
 
 class BudgetData(TypedDict):
-    """BUDGET_REACHED: whose budget, as in `models.budgets`."""
+    """BUDGET_REACHED: the name of the budget, as in `models.budgets`."""
 
     budget: str
 
@@ -288,7 +291,7 @@ class DroppedData(TypedDict):
 
 
 class FindingData(TypedDict):
-    """GATE_FINDING and COMMAND_BLOCKED: what the check of a change found; `line` counts from 1, 0 is none."""
+    """GATE_FINDING and COMMAND_BLOCKED: a finding in a change; `line` counts from 1, 0 is none."""
 
     rule: str
     severity: str
@@ -297,7 +300,7 @@ class FindingData(TypedDict):
     argv: NotRequired[list[str]]
     """The command that the change would run, shortened."""
     pattern: NotRequired[str]
-    """The rule without its group: which pattern of commands was met."""
+    """The rule without its group: the pattern of commands that matched."""
 
 
 class EnvironmentData(TypedDict):
@@ -315,7 +318,7 @@ class BlockedCommandData(TypedDict):
 
 
 class RemarkData(TypedDict):
-    """REMARK: one finding of a reviewer. `blocks` tells whether it sends the change back."""
+    """REMARK: one finding of a reviewer. `blocks` is True if it sends the change back."""
 
     severity: str
     path: str
@@ -326,7 +329,7 @@ class RemarkData(TypedDict):
 
 
 class RecalledLesson(TypedDict):
-    """A lesson in `RecalledData`: which one, how near (0 to 1), how old, and its first line."""
+    """A lesson in `RecalledData`: its id, its similarity (0 to 1), its age, and its first line."""
 
     id: int
     kind: str
@@ -342,13 +345,13 @@ class RecalledData(TypedDict):
 
 
 class EscalationData(TypedDict):
-    """STUCK and LESSON_STORED: how often the attempt was stuck."""
+    """STUCK and LESSON_STORED: the number of times that the attempt was stuck."""
 
     escalation: int
 
 
 class JudgedData(TypedDict):
-    """SUITE_JUDGED in TESTING: `tests` counts results, `label` is that of the evidence, `kinds` are of the failures."""
+    """SUITE_JUDGED in TESTING: `tests` counts results, `label` is the evidence's, `kinds` are the kinds of failures."""
 
     tests: Mapping[str, int]
     label: str
@@ -359,21 +362,21 @@ class JudgedData(TypedDict):
 
 
 class CommitData(TypedDict):
-    """COMMITTED, INTEGRATED, COMMIT_RECORDED, DRAFT_LEFT, DISCARDED, CONFLICT, SUITE_JUDGED of a merged tree."""
+    """COMMITTED, INTEGRATED, COMMIT_RECORDED, DRAFT_LEFT, DISCARDED, CONFLICT, and SUITE_JUDGED of a merged tree."""
 
     commit: str
     branch: str
 
 
 class RegressionData(TypedDict):
-    """REGRESSION: files of tests that fail, and the commit since which they do."""
+    """REGRESSION: test files that fail, and the commit that broke them."""
 
     tests: list[str]
     commit: str
 
 
 class RevertedData(TypedDict):
-    """REVERTED: the commit that was taken back, or with `reapplied` brought back, and the commit that did it."""
+    """REVERTED: the commit that was reverted (or, with `reapplied`, restored), and the commit that did it."""
 
     commit: str
     by: str
@@ -381,7 +384,7 @@ class RevertedData(TypedDict):
 
 
 class VerifiedData(TypedDict):
-    """VERIFIED: how a commit's evidence held when it was run again; a check is a name, a standing and a detail."""
+    """VERIFIED: the result of checking a commit's evidence again. A check is a name, a result and a detail."""
 
     commit: str
     judgement: str
@@ -391,6 +394,6 @@ class VerifiedData(TypedDict):
 
 
 class ErrorData(TypedDict):
-    """WORKER_ERROR of an exception that nobody expected."""
+    """WORKER_ERROR: the trace of an unexpected exception."""
 
     trace: str

@@ -1,4 +1,4 @@
-"""How long texts are for a model, in tokens: an estimate that is set right by what its backend reports."""
+"""Size of texts for a model, in tokens: an estimate that is corrected by the numbers that its backend reports."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass, field
 from nightshift.core.model_profile import ModelProfile
 
 BYTES_PER_TOKEN = 3.5
-"""UTF-8 bytes; code and English prose come near to it with common tokenizers."""
+"""UTF-8 bytes per token; close to the average of common tokenizers for code and English prose."""
 
 
 def utf8_size(text: str) -> int:
-    """Bytes of a text in UTF-8."""
+    """Return the size of a text in bytes of UTF-8."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gauge:
-    """Measures of the model that will be asked: bytes to a token, and its context in tokens (None: not known).
+    """Measures of the model that will be asked: bytes per token, and its context in tokens (None: unknown).
 
-    One with `own_tools` looks around by itself.
+    A model with `own_tools` explores files with tools of its own.
     """
 
     bytes_per_token: float = BYTES_PER_TOKEN

@@ -1,4 +1,4 @@
-"""The hub, which several machines share, as the rest of the program sees it: values and ports, and no server."""
+"""The hub, which several machines share: values and ports for the rest of the program, without a server."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from nightshift.core.tasks.task import Spent, Task, TaskSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubTask:
-    """A task as any node may read it. `node`, `origin`: ids of nodes; the names and addresses are theirs.
+    """A task as any node can read it. `node` and `origin` are ids of nodes; the names and addresses belong to them.
 
-    `node_task` and `origin_task` are its numbers on these nodes, where they are known.
+    `node_task` and `origin_task` are the task's numbers on these nodes, if known.
     """
 
     id: int
@@ -53,17 +53,17 @@ class HubTask:
 
 
 class Signed(StrEnum):
-    """The finding of a signature on a result."""
+    """The result of checking the signature on a result."""
 
     VALID = "valid"
     NOT_VALID = "not valid"
     UNKNOWN = "unknown"
-    """No node's word: the task ended at no node, or nobody knows the node's key."""
+    """Nothing to check: the task ended at no node, or the node's key is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeStatus:
-    """A node as any other may read it. `is_up`: it was heard of within its lease; `held`: tasks that it has."""
+    """A node as any other node can read it. `is_up`: it reported within its lease; `held`: the number of its tasks."""
 
     id: str
     name: str
@@ -85,7 +85,7 @@ class NodeStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
-    """Nodes, tasks by status, and the pause: its reason, which may be empty, and None where tasks are taken."""
+    """Nodes, tasks by status, and the pause: its reason (may be empty), or None if tasks are being claimed."""
 
     nodes: tuple[NodeStatus, ...]
     counts: Mapping[Status, int]
@@ -93,28 +93,28 @@ class Overview:
 
     @property
     def lost(self) -> tuple[NodeStatus, ...]:
-        """Nodes that are not heard of; one that drains may go, one that was removed is gone."""
+        """Nodes that are missing: not up, not draining and not removed."""
         return tuple(node for node in self.nodes if not (node.is_up or node.draining or node.is_removed))
 
     @property
     def belonging(self) -> tuple[NodeStatus, ...]:
-        """All but those that were removed."""
+        """All nodes except the removed ones."""
         return tuple(node for node in self.nodes if not node.is_removed)
 
     @property
     def up(self) -> tuple[NodeStatus, ...]:
-        """Nodes that are heard of."""
+        """Nodes that are up."""
         return tuple(node for node in self.nodes if node.is_up)
 
     @property
     def versions(self) -> tuple[str, ...]:
-        """The versions of the nodes that are heard of."""
+        """The versions of the nodes that are up."""
         return tuple(sorted({node.version for node in self.up}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnNode:
-    """The machine at hand, as a node; `id` is None until it has joined, `ui` the address of the hub's own page."""
+    """The local machine as a node. `id` is None until it has joined; `ui` is the address of the hub's own page."""
 
     id: str | None
     name: str
@@ -122,14 +122,14 @@ class OwnNode:
 
 
 class NoHub(NightshiftError):
-    """The settings name no hub."""
+    """The settings do not name a hub."""
 
     def __init__(self) -> None:
         super().__init__("this machine belongs to no hub: HUB_URL is not set")
 
 
 class HubAct(StrEnum):
-    """An act of an owner on a shared task."""
+    """An owner's action on a shared task."""
 
     CANCEL = "cancel"
     RETRY = "retry"
@@ -137,13 +137,13 @@ class HubAct(StrEnum):
 
 
 class HubPort(Protocol):
-    """The hub for any thread, which waits some seconds at most.
+    """The hub, callable from any thread; a call waits some seconds at most.
 
-    Each method fails with `HubAway`, `HubRefused` and `ExtraMissing`.
+    Each method may raise `HubAway`, `HubRefused` and `ExtraMissing`.
     """
 
     def own(self) -> OwnNode:
-        """Return the machine at hand, which fails with nothing."""
+        """Return this machine's node; never fails."""
         ...
 
     def overview(self) -> Overview:
@@ -151,33 +151,33 @@ class HubPort(Protocol):
         ...
 
     def tasks(self, status: Status | None, limit: int, after: int | None) -> Sequence[tuple[HubTask, Signed | None]]:
-        """Return tasks, open ones first, then the newest that ended, with the finding on the signature of each."""
+        """Return tasks, open ones first, then the most recently ended, each with the result of its signature check."""
         ...
 
 
 class HubSteering(Protocol):
-    """The acts of owners on the hub; each method fails as those of `HubPort`."""
+    """The owner's actions on the hub. The methods raise the same errors as those of `HubPort`."""
 
     def act(self, act: HubAct, task_id: int, priority: int = 0) -> Status:
-        """Act on a task; its status then. Fails with `UnknownTask` and `IllegalMove`."""
+        """Act on a task and return its new status. Raises `UnknownTask` and `IllegalMove`."""
         ...
 
     def pause(self, reason: str | None) -> None:
-        """Let no node take a task; with None let nodes take tasks again."""
+        """Stop all nodes from claiming tasks, or with None let them claim tasks again."""
         ...
 
     def drain(self, node: str, *, draining: bool) -> NodeStatus:
-        """Let a node take nothing new, or take tasks again. Fails with `UnknownNode`."""
+        """Stop a node from claiming new tasks, or let it claim tasks again. Raises `UnknownNode`."""
         ...
 
 
 class Hub(HubPort, HubSteering, Protocol):
-    """The hub as pages read and steer it."""
+    """The hub for pages, which read and control it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeState:
-    """The state of this node for the hub: whether it takes tasks now, how many at once, and its state in a line."""
+    """The state of this node for the hub: whether it claims tasks now, how many at once, and a one-line description."""
 
     takes: bool
     slots: int
@@ -186,7 +186,7 @@ class NodeState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """A commit that waits for its turn, on a branch of its own at the remote; `task_id` is the hub's number."""
+    """A commit that waits for its turn, on a branch of its own at the remote. `task_id` is the hub's number."""
 
     task_id: int
     commit: str
@@ -195,15 +195,16 @@ class Waiting:
 
     @property
     def mark(self) -> str:
-        """The name by which the commit names its task."""
+        """The name of its task in the commit."""
         return f"hub-{self.task_id}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """The turn of a task on a branch: `landed` is its commit as another node landed it; else this node may move it.
+    """The turn of a task on a branch. `landed` is its commit if another node landed it, else None.
 
-    `line` names the branch, `others` wait for it too and may be judged in one run with this one.
+    If `landed` is None, this node may move the branch. `line` identifies the branch. `others` wait for it too and may
+    be judged in one run with this task.
     """
 
     line: str
@@ -215,26 +216,26 @@ Offer = Callable[[], Awaitable[tuple[str, str]]]
 
 
 class LandingPort(Protocol):
-    """The turns of a branch that several nodes move."""
+    """The turns on a branch that several nodes move."""
 
     def turn(
         self, task: Task, workspace: Workspace, offer: Offer | None = None, kind: str = ""
     ) -> AbstractAsyncContextManager[Turn]:
-        """While the block lasts, no other node moves the target of the workspace.
+        """Keep all other nodes from moving the workspace's target while the block runs.
 
         Args:
-            task: whose turn.
-            workspace: its target is to be moved.
-            offer: called where it has to wait: brings the commit to the remote, so that another node can land it;
-                gives the commit's id and its branch there. None: nothing that others could land.
-            kind: commits of the same kind may be judged in one run; empty: only alone.
+            task: The task whose turn it is.
+            workspace: The workspace whose target is to be moved.
+            offer: Called if the task has to wait. It pushes the commit to the remote, so that another node can land it,
+                and returns the commit's id and its branch there. None: other nodes cannot land it.
+            kind: Commits of the same kind may be judged in one run; empty: judged alone.
 
         Raises:
-            Parked: the hub cannot be reached.
-            LeaseLost: the task is another node's now.
+            Parked: The hub cannot be reached.
+            LeaseLost: The task belongs to another node now.
         """
         ...
 
     async def end(self, line: str, landed: Mapping[int, str | None]) -> None:
-        """Tell who waited under which commit each landed, by the hub's numbers; None: it has to be landed alone."""
+        """Report the commit with which each waiting task landed, by the hub's numbers; None: it must land alone."""
         ...

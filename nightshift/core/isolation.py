@@ -1,4 +1,4 @@
-"""Jobs for a sandbox and its reports."""
+"""Jobs for a sandbox, and their results."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from enum import StrEnum
 from pathlib import Path
 
 WORK = "/work"
-"""The working folder of every job, as the job sees it."""
+"""The working folder of every job, inside the sandbox."""
 
 
 class Ended(StrEnum):
-    """How a run came to its end."""
+    """The way in which a run ended."""
 
     EXITED = "exited"
     TIMEOUT = "timeout"
@@ -23,19 +23,21 @@ class Ended(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLimits:
-    """Limits of one run of tests. These are the defaults of the settings; nothing else repeats them."""
+    """Limits of one test run. These are the defaults of the settings, defined only here."""
 
     cpu_s: float = 60
-    """Processor time of all processes together, in seconds; how long that takes on the clock is `verdict.time_limits`'
-    business."""
+    """Processor time of all processes together, in seconds.
+
+    `verdict.time_limits` derives the wall-clock limit from it.
+    """
     cpus: float = 2
-    """Cores at once."""
+    """Cores used at once."""
     memory_mb: int = 512
     """Memory of all processes together."""
     pids: int = 128
     """Processes and threads at once."""
     work_mb: int = 64
-    """Limit of what a run writes to the working folder."""
+    """Megabytes that a run may write to the working folder."""
 
 
 RUN_LIMITS = RunLimits()
@@ -46,19 +48,21 @@ class SandboxLimits(RunLimits):
     """Limits of one command in a sandbox; every isolation enforces all of them or refuses to run."""
 
     cpu_s: float = math.inf
-    """Without a limit of its own processor time is bounded by the clock."""
+    """By default only the clock limits processor time."""
     wall_s: float = 60
-    """How long the command may take, on the clock."""
+    """Seconds that the command may take, on the clock."""
     output_bytes: int = 1 << 20
-    """Limit of standard output and of standard error, each."""
+    """Bytes of standard output and of standard error, each."""
     tmp_mb: int = 160
     """Limit of `/tmp`."""
     reserved_mb: int = 0
-    """Address space that the command reserves without using it, as Node.js does. Where memory can only be bounded for
-    each process, the bound of its address space is higher by so much."""
+    """Address space that the command reserves without using it, as Node.js does.
+
+    Where memory can only be limited per process, the limit of the address space is raised by this amount.
+    """
 
     def with_run(self, limits: RunLimits) -> SandboxLimits:
-        """The same sandbox for a run with these limits."""
+        """Return these sandbox limits with the run limits replaced."""
         return replace(self, **{name: getattr(limits, name) for name in _OF_A_RUN})
 
 
@@ -67,7 +71,7 @@ _OF_A_RUN = tuple(each.name for each in fields(RunLimits))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mount:
-    """A host folder or file shown read-only at `inside`."""
+    """A host folder or file that is visible read-only at `inside`."""
 
     host: Path
     inside: str
@@ -75,9 +79,9 @@ class Mount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """A folder of the host whose files a job sees in `/work` as its own: what becomes of them there ends with the run.
+    """A host folder whose files a job sees in `/work` as its own. Changes that the job makes to them end with the run.
 
-    They belong to the jobs' user (`sandbox.launcher`), and nobody changes them. `size_mb` is what a copy of them takes.
+    The files belong to the jobs' user (`sandbox.launcher`), and nothing changes them. `size_mb` is the size of a copy.
     """
 
     host: Path
@@ -86,13 +90,13 @@ class Layer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxJob:
-    """A command to run in `/work`, where the files of `layers` lie (later ones win), and which dies with the run.
+    """A command to run in `/work`, which contains the files of `layers` (later ones win). It is killed with the run.
 
-    `stdin` is written and closed. What the command writes to its standard output and standard error comes back
-    separately: the trusted parent inside keeps standard output for results and gives its children standard error.
-    With `answers` the command is over when it closes its standard output; an isolation that can then ends what is left
-    of it without making its caller wait for that. A job that is `alone` runs while no other job does, where
-    the sandbox knows of the others (`sandbox.exclusive`).
+    `stdin` is written and closed. Standard output and standard error are returned separately: the trusted parent
+    process inside keeps standard output for results and gives its children standard error. With `answers` the command
+    is over when it closes its standard output; an isolation that supports this ends the remaining processes without
+    making its caller wait. A job that is `alone` runs while no other job does, if the sandbox knows about the others
+    (`sandbox.exclusive`).
     """
 
     argv: tuple[str, ...]
@@ -104,7 +108,7 @@ class SandboxJob:
     limits: SandboxLimits = field(default_factory=SandboxLimits)
 
     def copying(self) -> SandboxJob:
-        """The same job with room for copies of its layers, for an isolation that cannot share them."""
+        """Return the job with room for copies of its layers, for an isolation that cannot share them."""
         copies_mb, limits = sum(layer.size_mb for layer in self.layers), self.limits
         more = {"work_mb": limits.work_mb + copies_mb, "memory_mb": limits.memory_mb + copies_mb}
         return replace(self, limits=replace(limits, **more)) if copies_mb else self
@@ -112,7 +116,7 @@ class SandboxJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxResult:
-    """`exit_code` is negative for a signal; streams are cut at the limit."""
+    """The result of a job. `exit_code` is negative for a signal; streams are cut at the limit."""
 
     exit_code: int
     ended: Ended

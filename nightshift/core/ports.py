@@ -1,4 +1,4 @@
-"""The ports: what a package needs from others."""
+"""The ports: interfaces that a package needs from other packages."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ class Model(Protocol):
     """Answers requests; the one gateway to all backends."""
 
     async def complete(self, request: ModelRequest) -> Completion:
-        """Answer, or replay the stored answer of this place.
+        """Answer, or replay the answer that is stored for the same request.
 
         Raises:
-            Parked: no backend can answer now.
-            BudgetSpent: a budget of the task is spent.
-            ModelRefused: no backend will ever answer this.
+            Parked: No backend can answer now.
+            BudgetSpent: A budget of the task is spent.
+            ModelRefused: No backend will ever answer this request.
         """
         ...
 
 
 class OpenTools(Protocol):
-    """Tools of servers that run, outside of the sandbox."""
+    """Tools of running servers, outside the sandbox."""
 
     @property
     def faults(self) -> Mapping[str, str]:
-        """Why a server or tool is not to be had, by its name."""
+        """The reason why a server or tool is unavailable, by its name."""
         ...
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools as models are told of them."""
+        """The descriptions of the tools for models."""
         ...
 
     async def call(self, call: ToolCall) -> tuple[str, bool]:
-        """Call one of `specs`; what it said, and whether it is no failure."""
+        """Call one of `specs`; return its output, and True if it did not fail."""
         ...
 
 
@@ -56,7 +56,7 @@ class ServerTools(Protocol):
     """Tools of servers that the owner configured."""
 
     def opened(self, allowed: Sequence[str]) -> AbstractAsyncContextManager[OpenTools]:
-        """The tools of these names (`server.tool`), until the block ends."""
+        """Open the tools with these names (`server.tool`) until the block ends."""
         ...
 
 
@@ -69,10 +69,10 @@ class Sandbox(Protocol):
         ...
 
     async def run(self, job: SandboxJob) -> SandboxResult:
-        """Run to the end, to the limit, or until cancelled; nothing of the job is left running.
+        """Run to the end, to the limit, or until cancelled; no process of the job remains.
 
         Raises:
-            SandboxError: the isolation could not be set up; the job was not started.
+            SandboxError: The isolation could not be set up; the job was not started.
         """
         ...
 
@@ -81,29 +81,29 @@ class Suite(Protocol):
     """Judges a tree, and tries one out while it is being written."""
 
     async def judge(self, job: SuiteJob) -> Verdict:
-        """Run the job's tests and say what they proved.
+        """Run the job's tests and return what they proved.
 
         Raises:
-            SandboxError: nothing could be run.
-            ValueError: the job is for some of its tests alone.
+            SandboxError: Nothing could be run.
+            ValueError: The job selects only some of its tests.
         """
         ...
 
     async def try_out(self, job: SuiteJob) -> Trial:
-        """Run the job's tests, or some of them, once and plainly, for whoever writes the change.
+        """Run the job's tests, or some of them, once and without any further proof, for the author of the change.
 
-        Nothing that is held out of the tests takes part.
+        Held-out cases are not used.
 
         Raises:
-            SandboxError: nothing could be run.
+            SandboxError: Nothing could be run.
         """
         ...
 
     async def run_base(self, job: SuiteJob) -> Trial:
-        """Run the job's tests without its change, once for a commit, a command and its surroundings.
+        """Run the job's tests without its change; cached by commit, command and environment.
 
         Raises:
-            SandboxError: nothing could be run.
+            SandboxError: Nothing could be run.
         """
         ...
 
@@ -112,11 +112,11 @@ class Memory(Protocol):
     """Long-term memory."""
 
     async def recall(self, query: str, limit: int, *, task_id: int | None = None, attempt: int = 1) -> Sequence[Lesson]:
-        """The nearest lessons, best first; an attempt that is named may draw a lot and see none of them."""
+        """Return the nearest lessons, best first. With `task_id`, the attempt may be drawn as a control without any."""
         ...
 
     async def remember(self, state: AttemptState, task_id: int, description: str) -> None:
-        """Store the failure that the last verdict of `work` shows, when it happens."""
+        """Store the failure that the last verdict of the attempt shows, at the time it happens."""
         ...
 
     async def conclude(self, state: AttemptState, task_id: int, solved: bool) -> None:
@@ -125,36 +125,36 @@ class Memory(Protocol):
 
 
 class ChangeCheck(Protocol):
-    """Looks at a change before anything of it is executed."""
+    """Examines a change before any of it is executed."""
 
     async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
-        """Report what must be mended, what the owner must decide, and what the run may use."""
+        """Report what must be fixed, what the owner must decide, and what the run may use."""
         ...
 
 
 LEFT_OUT = "… and "
-"""Begins the last line of what a file offers where it counts the definitions that are left out."""
+"""Prefix of the last line of a file's outline, which counts the omitted definitions."""
 
 
 class Languages(Protocol):
-    """Reads code and tests of each language; nothing is run. `before` is a file without the change, None for none."""
+    """Reads code and tests of each language; runs nothing. `before` is a file without the change, None if it is new."""
 
     def describe_offer(self, path: str, text: str, before: str | None) -> list[str]:
-        """Describe what a changed file offers, a line each, without bodies."""
+        """Describe the definitions of a changed file, one per line, without bodies."""
         ...
 
     def describe_imports(
         self, path: str, text: str, before: str | None, files: Container[str], read: Callable[[str], str | None]
     ) -> str:
-        """Describe the definitions of other files that what a change touches uses; empty without any."""
+        """Describe the definitions of other files that the changed code uses; empty if there are none."""
         ...
 
     def list_touched(self, path: str, text: str, before: str | None) -> list[str]:
-        """List the public names that a change touches, those most changed first."""
+        """List the public names that a change touches, the most changed first."""
         ...
 
     def find_test_fault(self, path: str, text: str) -> str:
-        """Say why a file of tests proves nothing; empty for one that may."""
+        """Return why a test file proves nothing; empty if it may prove something."""
         ...
 
     def refuse_removal(
@@ -167,15 +167,15 @@ class Languages(Protocol):
         *,
         passed: bool,
     ) -> str:
-        """Say why a test file has to stay, whoever agrees; empty where it is about nothing but what is taken away.
+        """Return why a test file must stay, even if the owner agrees to remove it; empty if it tests only removed code.
 
         Args:
-            path: of the file.
-            before: its text.
-            failing: its tests that fail with the change; an empty name where it fails as a whole.
-            change: without the tests.
-            read: gives the text of a path without the change.
-            passed: whether one of its tests passed.
+            path: The test file.
+            before: Its text.
+            failing: Its tests that fail with the change; an empty name if the file fails as a whole.
+            change: The change without the tests.
+            read: Returns the text of a path without the change.
+            passed: Whether one of its tests passed.
         """
         ...
 
@@ -188,33 +188,36 @@ class Languages(Protocol):
         change: Change,
         read: Callable[[str], str | None],
     ) -> str:
-        """Say why a changed test file may not stand, whoever agrees; empty where it may. For the rest as above."""
+        """Return why a test file's change is not allowed, even if the owner agrees; else empty.
+
+        See `refuse_removal`.
+        """
         ...
 
 
 class Shell(Protocol):
-    """Runs a command that a model asked for, on a throw-away copy of the files."""
+    """Runs a command that a model asked for, on a temporary copy of the files."""
 
     async def execute(self, job: ShellJob) -> ShellResult:
-        """Run it in one sandbox job; what it did to text files comes back as their new texts.
+        """Run the job in one sandbox job and return the new texts of the files that it changed.
 
         Raises:
-            SandboxError: nothing could be run.
+            SandboxError: Nothing could be run.
         """
         ...
 
 
 class ToolLog(Protocol):
-    """Keeps what came of tool calls, so that none is run twice for one reply."""
+    """Stores the results of tool calls, so that no call is run twice for one reply."""
 
     def stored(self, position: ToolPlace) -> ToolRecord | None:
-        """Return the stored result of the call at this position, marked as replayed; None where there is none."""
+        """Return the stored result of the call at this position, marked as replayed; None if there is none."""
         ...
 
     async def save(self, position: ToolPlace, record: ToolRecord) -> None:
-        """Store it, with the change after it and an event, in one transaction; it is durable when this returns.
+        """Store a result, with the change after it and an event, in one transaction; durable on return.
 
         Raises:
-            StaleFence: the task is no longer this worker's.
+            StaleFence: The task no longer belongs to this worker.
         """
         ...

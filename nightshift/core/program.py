@@ -1,4 +1,4 @@
-"""How the owner starts the command line by hand, for every message that tells him what to type."""
+"""The name by which the owner starts the command line, for every message that contains a command to type."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SCRIPT = Path(__file__).resolve().parents[2] / "cli.py"
 
 @cache
 def program() -> str:
-    """`nightshift` where that is this program; in a checkout that nobody linked under this name, `./cli.py`."""
+    """Return `nightshift` if that name starts this program, or `./cli.py` in a checkout without such a link."""
     import shutil  # noqa: PLC0415 - brings all compressions along; a version or a help names no command
 
     program_path = shutil.which(NAME)
@@ -25,5 +25,5 @@ def program() -> str:
 
 
 def format_command(command: str) -> str:
-    """A command as it is typed, such as `nightshift retry 7`."""
+    """Return a command as the owner types it, such as `nightshift retry 7`."""
     return f"{program()} {command}"

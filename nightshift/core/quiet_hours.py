@@ -1,8 +1,8 @@
-"""Quiet hours: spans of the time that the clock on the wall shows, such as `22:00-07:00` or `Mon-Fri 09:00-17:30`.
+"""Quiet hours: spans of local wall-clock time, such as `22:00-07:00` or `Mon-Fri 09:00-17:30`.
 
-A span that ends before it begins goes over midnight and belongs to the day on which it begins: `Fri 22:00-07:00` ends
-on Saturday. Local time is what counts, so where the clock is put back an hour comes twice and is quiet twice, and where
-it is put forward what would begin in the missing hour begins right after it.
+A span that ends before it begins continues past midnight and belongs to the day on which it begins: `Fri 22:00-07:00`
+ends on Saturday. Spans are in local time. When the clock is put back, an hour occurs twice and is quiet twice; when it
+is put forward, a span that would begin in the missing hour begins right after it.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 EXAMPLE = "write `22:00-07:00`, `Mon-Fri 09:00-17:30` or `Sat,Sun 00:00-24:00`"
 _DAY_MINUTES = 24 * 60
 FARTHEST = timedelta(days=14)
-"""How far `after_work` looks ahead."""
+"""The limit to which `after_work` looks ahead."""
 _TIMES = r"(?P<start>\d{1,2}:\d\d)\s*[-–]\s*(?P<end>\d{1,2}:\d\d)"
 _SPAN = re.compile(rf"(?:(?P<days>[a-z,\s-]+?)\s+)?{_TIMES}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """One span on each of some weekdays (0 is Monday), in minutes of the day; it goes over midnight if end < start."""
+    """One span on each of some weekdays (0 is Monday), in minutes of the day; past midnight if end < start."""
 
     days: frozenset[int]
     start: int
@@ -31,7 +31,7 @@ class Span:
     text: str
 
     def covers(self, local: datetime) -> bool:
-        """Tell whether a local time lies in it; the end does not."""
+        """Return True if a local time is in the span; the end is exclusive."""
         minute, today, yesterday = local.hour * 60 + local.minute, local.weekday(), (local.weekday() - 1) % 7
         if self.start < self.end:
             return today in self.days and self.start <= minute < self.end
@@ -39,10 +39,10 @@ class Span:
 
 
 def parse(text: str) -> Span:
-    """Read one span.
+    """Parse one span.
 
     Raises:
-        ValueError: it is none; says what one looks like.
+        ValueError: The text is not a span; the message shows the form of one.
     """
     match = _SPAN.fullmatch(text.strip())
     if match is None:
@@ -58,17 +58,17 @@ def parse(text: str) -> Span:
 
 
 def quiet(spans: Iterable[str], local: datetime) -> str:
-    """The first of these spans that a local time lies in, as its owner wrote it; empty when it lies in none."""
+    """Return the first span that contains a local time, as the owner wrote it; empty if there is none."""
     return next((text for text in spans if parse(text).covers(local)), "")
 
 
 def after_work(spans: Iterable[str], now: datetime, work: timedelta) -> datetime | None:
-    """Return the time when work that rests in these spans is done, to the minute; None where it is too far away.
+    """Return when work that pauses in these spans is done, to the minute; None if that is beyond `FARTHEST`.
 
     Args:
-        spans: of local time.
-        now: an aware time.
-        work: how long it takes without a rest.
+        spans: Spans of local time.
+        now: An aware time.
+        work: The duration of the work without pauses.
     """
     parsed = [parse(text) for text in spans]
     if not parsed:
@@ -85,7 +85,7 @@ def after_work(spans: Iterable[str], now: datetime, work: timedelta) -> datetime
 
 
 def work_before(spans: Iterable[str], now: datetime, end: datetime) -> timedelta:
-    """Measure the work that fits between two aware times beside the rests in these spans, to the minute."""
+    """Return how much work fits between two aware times outside of these spans, to the minute."""
     parsed = [parse(text) for text in spans]
     if not parsed:
         return max(end - now, timedelta(0))
@@ -99,9 +99,9 @@ def work_before(spans: Iterable[str], now: datetime, end: datetime) -> timedelta
 
 
 def quiet_until(spans: Iterable[str], local: datetime) -> datetime | None:
-    """Return the local time when the quiet around a local time ends; None where it is not quiet, or never ends.
+    """Return when the quiet at a local time ends, in local time; None if it is not quiet then, or quiet without end.
 
-    A span that begins when another ends goes on with it.
+    A span that begins when another ends extends it.
     """
     parsed = [parse(text) for text in spans]
     end, week = local, local + timedelta(days=7)

@@ -1,4 +1,4 @@
-"""How the repositories stand that tasks work in, as their owner wants to know it."""
+"""The state of the repositories that tasks work in, as shown to the owner."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from nightshift.core.tasks.revisions import LogLine
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepositoryStatus:
-    """State of one repository at a moment, as git tells it.
+    """State of one repository at a moment, as reported by git.
 
-    `branch` is the short name of what is checked out, None where HEAD stands on a commit. `changed` counts the files
-    that differ from the newest commit, untracked ones left out; None where that was not known in time. `ahead` and
-    `behind` compare the branch with what it tracks (`upstream`), as of the last fetch or push of its owner. `remote` is
-    where a push would go, without passwords.
+    `branch` is the short name of the checked-out branch, None if HEAD is detached. `changed` counts the files that
+    differ from the newest commit, without untracked ones; None if git did not answer in time. `ahead` and `behind`
+    compare the branch with the branch that it tracks (`upstream`), as of the owner's last fetch or push. `remote` is
+    the address that a push would go to, without passwords.
     """
 
     root: str
@@ -30,9 +30,9 @@ class RepositoryStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OurCommits:
-    """Commits of the agent's in a repository, by the ledger, and those integrated that no push has taken along.
+    """The agent's commits in a repository, according to the ledger, and the integrated commits that are not pushed yet.
 
-    `pushed_at` is when the last one was pushed.
+    `pushed_at` is the time of the last push.
     """
 
     repo: str
@@ -44,7 +44,7 @@ class OurCommits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepositoryState:
-    """One repository; `status` is None where it cannot be read, and `error` says why."""
+    """One repository. `status` is None if it cannot be read, and `error` says why."""
 
     repo: str
     is_own: bool
@@ -55,9 +55,9 @@ class RepositoryState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepositoryStates:
-    """All that were looked at, the daemon's own first, then by the last task; `at` is None before the first look.
+    """All examined repositories: the daemon's own first, then by the last task. `at` is None before the first check.
 
-    `more` counts those that tasks used long ago and nobody looked at.
+    `more` counts repositories that tasks used long ago and that were not examined.
     """
 
     auto_push: bool

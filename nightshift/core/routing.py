@@ -1,4 +1,4 @@
-"""How well models did with tasks of a kind, and which of them an attempt asks."""
+"""Results of models with tasks of a kind, and the models that an attempt asks."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ class ModelResult:
     """Results of one model in phase CODING of tasks of one kind, over attempts that ended.
 
     Attributes:
-        began: the attempts whose code it was the first model to write.
-        solved: those of them that were committed with what it wrote.
-        called: the attempts that another model had begun and in which it was asked as well.
-        rescued: those of them that were committed with what it wrote.
-        tries: the iterations that it wrote in the attempts it began; tokens, cost and seconds are of these too.
-        tokens_in: tokens of prompts.
-        tokens_out: tokens of replies.
-        cost_usd: what is known of their cost.
-        unpriced: the calls whose cost is not known.
-        seconds: how long its replies took.
+        began: The attempts in which it was the first model to write code.
+        solved: The attempts it began that were committed with its code.
+        called: The attempts that another model began and in which it was asked as well.
+        rescued: The attempts of `called` that were committed with its code.
+        tries: The iterations that it wrote in the attempts it began; tokens, cost and seconds refer to these too.
+        tokens_in: Tokens of prompts.
+        tokens_out: Tokens of replies.
+        cost_usd: The known part of their cost.
+        unpriced: The calls of unknown cost.
+        seconds: The total time of its replies.
     """
 
     began: int = 0
@@ -39,7 +39,7 @@ class ModelResult:
 
 
 Results = Mapping[str, Mapping[str, ModelResult]]
-"""Kind of task to `backend=model` to what it did."""
+"""Kind of task to `backend=model` to its results."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,12 +47,12 @@ class Route:
     """Models that an attempt asks, by `backend=model`.
 
     Attributes:
-        kind: of the task.
-        ladder: all of them, the weakest first.
-        first: who begins.
-        cheap: who is asked in easy phases.
-        explored: `first` was drawn by lot, in order to learn.
-        why: in words for the owner.
+        kind: The kind of the task.
+        ladder: All models, the weakest first.
+        first: The model that begins.
+        cheap: The model that is asked in easy phases.
+        explored: True if `first` was drawn at random, in order to learn.
+        why: The reason, for the owner.
     """
 
     kind: str

@@ -1,6 +1,6 @@
-"""Shares of a whole, and how sure one can be of them and of the difference between two groups.
+"""Shares of a whole, and the confidence intervals of shares and of differences between two groups.
 
-The weekly report and the memory's own judgement of its lessons rest on the same few formulas; here they stand once.
+The weekly report and the memory's own evaluation of its lessons use the same few formulas, which are defined here.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 CONFIDENCE = 0.95
 LEAST = 5
-"""Groups of fewer values say nothing about a mean."""
+"""Minimum size of a group; fewer values say nothing about a mean."""
 MANY = 150
-"""From so many values on a resampled mean is as good as normally distributed, and is drawn from that distribution."""
+"""Number of values from which a resampled mean is practically normal, and is drawn from a normal distribution."""
 _RESAMPLES = 1000
 
 
@@ -28,12 +28,12 @@ class Share:
 
     @property
     def value(self) -> float | None:
-        """The share, 0 to 1; None of nothing."""
+        """The share, 0 to 1; None if the whole is 0."""
         return self.part / self.whole if self.whole else None
 
     @property
     def guess(self) -> float:
-        """The share; a half where nothing is known."""
+        """The share; 0.5 if the whole is 0."""
         return self.part / self.whole if self.whole else 0.5
 
 
@@ -47,9 +47,9 @@ class Interval:
 
 
 def wilson(share: Share, confidence: float = CONFIDENCE) -> Interval:
-    """The score interval of a rate, after E. B. Wilson, “Probable inference”, JASA 22 (1927), 209-212.
+    """Return the score interval of a rate, after E. B. Wilson, “Probable inference”, JASA 22 (1927), 209-212.
 
-    It holds for few cases and for rates near 0 and 1, where the usual interval does not. Of nothing it is 0 to 1.
+    Unlike the usual interval, it is valid for few cases and for rates near 0 and 1. For 0/0 it is [0, 1].
     """
     if not share.whole:
         return Interval(share.guess, 0.0, 1.0)
@@ -60,10 +60,10 @@ def wilson(share: Share, confidence: float = CONFIDENCE) -> Interval:
 
 
 def difference(first: Share, other: Share, confidence: float = CONFIDENCE) -> Interval:
-    """The difference of two rates, `first` less `other`, by Newcombe's hybrid of their Wilson intervals.
+    """Return the difference of two rates, `first` minus `other`, by Newcombe's hybrid of their Wilson intervals.
 
     R. G. Newcombe, “Interval estimation for the difference between independent proportions”, Statistics in Medicine 17
-    (1998), 873-890, method 10. A share of nothing counts as a half that may be anything.
+    (1998), 873-890, method 10. 0/0 counts as 0.5 with the interval [0, 1].
     """
     a, b = wilson(first, confidence), wilson(other, confidence)
     middle = a.estimate - b.estimate
@@ -73,10 +73,10 @@ def difference(first: Share, other: Share, confidence: float = CONFIDENCE) -> In
 
 
 def mean_difference(first: Sequence[float], other: Sequence[float]) -> Interval | None:
-    """By how much the mean of `first` is higher, with its bootstrap interval; None: a group has fewer than `LEAST`.
+    """Return how much higher the mean of `first` is, with a bootstrap interval; None if a group has fewer than `LEAST`.
 
     Percentile bootstrap: B. Efron, “Bootstrap methods: another look at the jackknife”, Annals of Statistics 7 (1979),
-    1-26. The resampling has a fixed seed, so the same values give the same interval; its cost has a bound (`MANY`).
+    1-26. The resampling has a fixed seed, so the same values give the same interval; `MANY` limits its cost.
     """
     if min(len(first), len(other)) < LEAST:
         return None
@@ -92,7 +92,7 @@ def _means(values: Sequence[float], dice: random.Random) -> Callable[[], float]:
     if len(values) < MANY:
         return lambda: statistics.fmean(dice.choices(values, k=len(values)))
     mean = statistics.fmean(values)
-    # As `statistics.stdev`, whose exact fractions take ten times as long.
+    # Like `statistics.stdev`, whose exact fractions take ten times as long.
     error = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values))
     return lambda: dice.gauss(mean, error)
 

@@ -1,4 +1,4 @@
-"""A command that a model asked for: what it runs on, and what it did."""
+"""A command that a model asked for: its input files and its result."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from nightshift.core.tasks.task import Change, Files
 class ShellJob:
     """A command for `sh -c` in the root of a tree: `base` with `change` and `tests` on top.
 
-    There is no `.git`, no network, and nothing that is held out of the tests. `packages` are distributions besides the
-    test libraries that the run may see, name to exact version; `environment` is the digest of what the base declares
-    (`core.code.environments`). `limits.cpu_s` is how much processor time the command
-    may use, and how long it may wait without using any.
+    There is no `.git`, no network, and no held-out case. `packages` are the distributions that the run may see in
+    addition to the test libraries, name to exact version. `environment` is the digest of the environment that the base
+    declares (`core.code.environments`). `limits.cpu_s` limits the processor time of the command, and also the time that
+    it may wait without using any.
     """
 
     command: str
@@ -31,10 +31,10 @@ class ShellJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShellResult:
-    """How a command ended. `output` is its standard output and error in the order they came, secrets masked.
+    """The result of a command. `output` is its standard output and error in their order, with secrets masked.
 
-    `files` are the text files that it wrote or, with None, removed, relative to the tree it began with; `dropped` names
-    others that it left behind and says why they do not count.
+    `files` are the text files that it wrote or, with None, removed, relative to the tree it began with. `dropped` names
+    the other files that it left and says why they are ignored.
     """
 
     exit_code: int

@@ -1,9 +1,8 @@
-"""Status of the daemon: the answer of `/api/status`, the dashboard's head and `nightshift status`.
+"""Status of the daemon: the answer of `/api/status`, the dashboard's header and `nightshift status`.
 
-How it stands as a whole is one word and a line, which pages, terminal, `/healthz` and metrics show. Several things may
-hold at once: two tasks are worked on while three others wait for their owner. The word is the one that matters most to
-somebody who glances (`OverallState` has them in that order); the line names the others beside it, so that nobody who is
-needed misses it.
+The overall state is one word and a line, shown on pages, in the terminal, in `/healthz` and in metrics. Several states
+may apply at once: two tasks run while three others wait for the owner. The word is the most important one of them
+(`OverallState` lists them in that order); the line names the others as well, so that the owner misses no request.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class WorkerStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restart:
-    """A worker that began anew; `task_id` is the task that it put down for it, None when it was idle."""
+    """A worker that was restarted. `task_id` is the task that it stopped for the restart, None if it was idle."""
 
     name: str
     task_id: int | None
@@ -45,14 +44,13 @@ class Restart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelStatus:
-    """One backend of the chain; `cost_usd` leaves out the `unpriced` calls, whose cost is not known.
+    """One backend of the chain. `cost_usd` excludes the `unpriced` calls, whose cost is unknown.
 
-    `measured` tells what it solved of the attempts it began, by the kind of the task, where that decides who is asked.
-    `protocol` is the form in which it is offered tools, `malformed_share` (0 to 1) how many of its replies in that form
-    could not be read; None where there was none. The built-in engine has neither.
-    `form` says why it is asked in another form than usual, in words for the owner.
-    Whether it is `available` was found at `checked_at` (None: the first look is under way), holds `since` then, and is
-    looked at again at `next_check_at`.
+    `measured` describes how many of the attempts that it began it solved, by the kind of the task, if routing is by
+    measured results. `protocol` is the form in which it is offered tools, and `malformed_share` (0 to 1) the share of
+    its replies in that form that could not be read; None if it sent none. The built-in engine has neither. `form` says
+    why it is asked in an unusual form, for the owner. `available` was determined at `checked_at` (None: the first check
+    is running), has not changed `since` then, and is checked again at `next_check_at`.
     """
 
     name: str
@@ -78,7 +76,7 @@ class ModelStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParkedTasks:
-    """Tasks that go on with their attempt when a model or a budget is there; `first` are the ids of the oldest few."""
+    """Tasks whose attempt continues when a model or a budget is available. `first` are the ids of the oldest few."""
 
     count: int = 0
     first: tuple[int, ...] = ()
@@ -86,7 +84,7 @@ class ParkedTasks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trouble:
-    """Something around tasks that is away, full or locked (`what`), and how many of them wait for it."""
+    """A resource outside the tasks that is away, full or locked (`what`), and the number of tasks that wait for it."""
 
     what: str
     tasks: int
@@ -94,7 +92,7 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpentBudget:
-    """A budget of all tasks that has no room for the next call; it has again at `until`, or when it is raised."""
+    """A budget of all tasks that is too small for the next call, until `until` or until it is raised."""
 
     reason: str
     until: Moment | None = None
@@ -102,9 +100,10 @@ class SpentBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedReplies:
-    """Replies that the built-in engine spared in the last `days`: `saved` of all `replies`, and tasks `solved` alone.
+    """Replies of the last `days` for which the built-in engine replaced a model: `saved` of all `replies`.
 
-    A reply is saved when it stands in the place of one that a model would have been asked for.
+    A reply is saved if it replaces one that a model would have been asked for. `solved` counts the tasks that the
+    engine solved alone.
     """
 
     days: float = 7.0
@@ -124,9 +123,9 @@ class ExtraState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtraStatus:
-    """Optional packages under one name; `detail` is the progress of an installation, or why there is none.
+    """Optional packages under one name. `detail` is the progress of an installation, or why there is none.
 
-    `megabytes` is about what they take on disk, `purpose` what they are for, as a part of a sentence.
+    `megabytes` is their approximate size on disk, `purpose` their use, as a part of a sentence.
     """
 
     name: str
@@ -137,16 +136,16 @@ class ExtraStatus:
 
 
 def install_by_hand(extra: str) -> str:
-    """The command that installs optional packages without the daemon."""
+    """Return the command that installs optional packages without the daemon."""
     return f"`pip install -r nightshift/requirements/{extra}.txt -c nightshift/requirements/constraints.txt`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgeStatus:
-    """A repository at a forge, by its address. `fault` says why it is left alone until `rests_until`, empty otherwise.
+    """A repository at a forge, by its address. `fault` says why it is not polled until `rests_until`; empty otherwise.
 
-    `looked_at` is when it was last looked at with success, `issues` counts those that are followed, `pulls` the open
-    pull requests among what came of them.
+    `looked_at` is the time of the last successful poll. `issues` counts the followed issues, `pulls` the open pull
+    requests that resulted from them.
     """
 
     address: str
@@ -161,7 +160,7 @@ class ForgeStatus:
 
 
 class OverallState(StrEnum):
-    """The word; where several fit, the first of them."""
+    """The overall state in one word; if several apply, the first one."""
 
     OFFLINE = "offline"
     PAUSED = "paused"
@@ -173,11 +172,12 @@ class OverallState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overall:
-    """How the daemon stands.
+    """The overall state of the daemon.
 
-    `text` is the line (`Working 2 · 3 need you`), `why` tells in sentences what is behind a state that an owner may
-    want to change, empty for one that is as it should be. `until` is when it ends by itself, as far as that is known;
-    without a model, when one is looked for again. `lacks_model` tells that none can be asked, whatever the state.
+    `text` is the line (`Working 2 · 3 need you`). `why` explains in sentences a state that the owner may want to
+    change; it is empty for a normal state. `until` is the time at which the state ends without the owner, if known;
+    without a model, the time of the next check for one. `lacks_model` is True if no model can be asked, whatever the
+    state.
     """
 
     state: OverallState
@@ -188,16 +188,16 @@ class Overall:
 
 
 NOT_KNOWN = Overall(state=OverallState.OFFLINE, text="")
-"""State that is shown until the real one is made."""
+"""Placeholder until the real state is computed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonStatus:
-    """The daemon as a whole; `queue` counts the tasks of each status, `approvals` what waits for its owner.
+    """The daemon as a whole. `queue` counts the tasks of each status, `approvals` the owner's open decisions.
 
-    `unread` counts the commits that he has not read. `forecast` says when the open tasks are likely to be done and what
-    that costs, `forecast_range` within what bounds; both are empty where nothing is open or nobody works. `overall` is
-    what follows from all that: the one state to show.
+    `unread` counts the commits that the owner has not read. `forecast` says when the open tasks are likely to be done
+    and what that costs, `forecast_range` gives the range; both are empty if nothing is open or nobody works. `overall`
+    is the one state that follows from all the other fields.
     """
 
     state: DaemonState
@@ -227,12 +227,13 @@ class DaemonStatus:
     overall: Overall = NOT_KNOWN
 
     def __post_init__(self) -> None:
-        # Whatever was given: it follows from the rest, and a field of `init=False` is left out by pydantic.
+        # Replace any given value: it follows from the rest. `init=False` is no option, because pydantic omits such
+        # fields.
         object.__setattr__(self, "overall", overall(self))
 
 
 def overall(status: DaemonStatus) -> Overall:
-    """The state that follows from all that is known of the daemon; `status.overall` is not looked at."""
+    """Return the overall state that follows from the other fields; `status.overall` is ignored."""
     return replace(_overall(status), lacks_model=lacks_model(status))
 
 
@@ -258,7 +259,7 @@ def _overall(status: DaemonStatus) -> Overall:
 
 
 def _put_off(status: DaemonStatus) -> str:
-    """Count the tasks that wait for troubles outside them, and name the first trouble."""
+    """Count the tasks that wait for troubles outside the tasks, and name the first trouble."""
     if not status.troubles:
         return ""
     more = f" and {len(status.troubles) - 1} more" if len(status.troubles) > 1 else ""
@@ -266,7 +267,7 @@ def _put_off(status: DaemonStatus) -> str:
 
 
 def lacks_model(status: DaemonStatus) -> bool:
-    """Tell whether no model can be asked now; not during the first look at one, nor where none is wanted."""
+    """Return True if no model can be asked now; False during the first check of models, or if none is wanted."""
     if _engine_alone(status):
         return False
     models = [model for model in status.models if model.name != BUILT_IN]
@@ -285,7 +286,7 @@ def _describe_pause(status: DaemonStatus) -> Overall | None:
         why = "The daemon is stopping: no task is started, and what runs is finished or put down."
         return Overall(state=OverallState.PAUSED, text="Stopping", why=why)
     if status.holds:
-        # Several reasons end one by one; when all have ended is known where each of them says it.
+        # The pause ends with its last reason, so its end is known only if each reason has one.
         ends = [hold.until for hold in status.holds]
         known_ends = [end for end in ends if end is not None]
         until = max(known_ends) if len(known_ends) == len(ends) else None
@@ -313,7 +314,7 @@ def _no_model(status: DaemonStatus) -> Overall | None:
 
 
 def _beyond_the_engine(status: DaemonStatus) -> str:
-    """Count the tasks that wait for a model where the built-in engine works without one; empty otherwise."""
+    """Count the tasks that wait for a model while only the built-in engine is configured; empty otherwise."""
     return f"{_waiting(status)} for a model" if _engine_alone(status) and status.parked.count else ""
 
 
@@ -355,7 +356,7 @@ def _with(overall: Overall, *others: str) -> Overall:
 
 
 def sandbox_in_brief(detail: str) -> tuple[str, ...]:
-    """Shorten the report on a sandbox: one line where it holds, and each finding that says it does not."""
+    """Shorten the report on a sandbox: one line if it passed, or that line and each failed check."""
     first, *findings = detail.splitlines() or [""]
     failed = tuple(line.strip() for line in findings if "FAILED" in line)
     if failed or not findings:

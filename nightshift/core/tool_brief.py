@@ -8,18 +8,18 @@ from typing import Any
 
 MAX_CHARS = 200
 _FIRST = ("pattern", "path", "glob", "page", "files")
-"""Arguments that tell one call from another, in this order; those of other names follow."""
+"""Arguments that distinguish calls, in this order; other arguments follow."""
 _UNSAID = frozenset({"old", "new", "content", "timeout"})
-"""Arguments that are whole texts, or of no account."""
+"""Arguments that are whole texts, or unimportant."""
 _SPOKEN = {"run": "command", "ask": "question", "cannot": "reason", "done": "summary"}
-"""Tools of which one argument says all, in words of its own."""
+"""Tools that are summarised by a single argument."""
 
 
 def brief(name: str, arguments: str) -> str:
-    """The call's name and what tells it from others of that name, on one line.
+    """Return the call's name and its distinguishing arguments, on one line.
 
-    `arguments` is JSON as a model wrote it: whatever does not fit counts as not being there. The line is for people and
-    still has to be escaped where it is shown.
+    `arguments` is a model's JSON: invalid parts are ignored. The line is for people and still has to be escaped for
+    display.
     """
     try:
         given = json.loads(arguments)
@@ -43,7 +43,7 @@ def _words(name: str, given: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _span(start: object, lines: object) -> str:
-    """The lines that are asked for: first and last, or the first alone."""
+    """Return the requested lines: first and last, or only the first."""
     first, count = _number(start), _number(lines)
     if count:
         return f"{first or 1}-{(first or 1) + count - 1}"
@@ -51,13 +51,13 @@ def _span(start: object, lines: object) -> str:
 
 
 def _number(value: object) -> int:
-    """A number of lines, also one that was written as a text; 0 for anything else."""
+    """Return a number of lines, also from a text; 0 for anything else."""
     text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
     return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 
 def _word(value: object) -> str:
-    """A value as words; lists are those of their items, and what is off is not mentioned."""
+    """Return a value as words; a list gives the words of its items, and booleans, None and mappings give none."""
     if isinstance(value, list):
         return " ".join(_word(word) for word in value[:20])
     if value is None or isinstance(value, bool | dict):

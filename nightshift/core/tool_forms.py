@@ -1,4 +1,4 @@
-"""Counts of how well models call tools, by the form of the calls, and the choice of a form from that."""
+"""Statistics on how well models call tools in each form of calls, and the choice of a form from them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from nightshift.core.tool_protocol import ToolProtocol
 
 ENOUGH = 10
-"""After so many replies a form counts as known."""
+"""Replies after which the quality of a form counts as known."""
 TOO_MANY_MALFORMED = 0.2
-"""A usual form with a larger share of malformed replies than this is given up for a better one."""
+"""Share of malformed replies above which the usual form is given up for a better one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormCounts:
-    """Replies of one model in one form that called tools well, and those that could not be read."""
+    """Counts of one model's replies in one form: correct tool calls, and replies that could not be read."""
 
     well: int = 0
     malformed: int = 0
@@ -25,12 +25,12 @@ class FormCounts:
 
     @property
     def replies(self) -> int:
-        """All of them."""
+        """The number of all replies."""
         return self.well + self.malformed
 
     @property
     def malformed_share(self) -> float | None:
-        """The share that could not be read; None where there was no reply."""
+        """The share of replies that could not be read; None if there was no reply."""
         return self.malformed / self.replies if self.replies else None
 
 
@@ -45,10 +45,10 @@ class FormReport:
 
 
 def form_reports(data: object) -> Iterator[FormReport]:
-    """The reports in a step's data (`forms`): [[backend, model, protocol, well, malformed], …].
+    """Read the reports in a step's data (`forms`): [[backend, model, protocol, well, malformed], …].
 
     Raises:
-        ValueError: they are not written so.
+        ValueError: The data has another form.
     """
     for backend, model, protocol, well, malformed in data if isinstance(data, Sequence) else ():
         counts = FormCounts(well=int(well), malformed=int(malformed))
@@ -59,14 +59,14 @@ KnownForms = Mapping[ToolProtocol, FormCounts]
 
 
 def choose_form(protocols: Sequence[ToolProtocol], form_counts: KnownForms) -> ToolProtocol:
-    """The form in which a model is offered tools, where nobody says which.
+    """Choose the form in which a model is offered tools, if none is requested.
 
     Args:
-        protocols: those that its backend speaks, the usual one first; at least one.
-        form_counts: what the model did with them.
+        protocols: The forms that its backend supports, the usual one first; at least one.
+        form_counts: The model's results with them.
 
     Returns:
-        The usual one, unless it is known to go wrong and another one goes better or is not known yet.
+        The usual form, unless it is known to fail often and another form works better or is not known yet.
     """
     usual = protocols[0]
     share = _share(form_counts, usual)
@@ -76,6 +76,6 @@ def choose_form(protocols: Sequence[ToolProtocol], form_counts: KnownForms) -> T
 
 
 def _share(form_counts: KnownForms, protocol: ToolProtocol) -> float | None:
-    """The share of malformed replies where a form counts as known."""
+    """Return the share of malformed replies; None if the form does not count as known."""
     counts = form_counts.get(protocol, FormCounts())
     return counts.malformed_share if counts.replies >= ENOUGH else None

@@ -1,4 +1,4 @@
-"""How tool calls travel between a model and us."""
+"""The form in which tool calls are exchanged with a model."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from enum import StrEnum
 
 
 class ToolProtocol(StrEnum):
-    """How calls travel between a model and us."""
+    """The form in which calls are exchanged with a model."""
 
     NATIVE = "native"
-    """By the vendor's own tool calls."""
+    """The vendor's own tool calls."""
     TEXT = "text"
-    """As fenced blocks in the reply's text."""
+    """Fenced blocks in the reply's text."""

@@ -1,8 +1,8 @@
-"""The text form of tool calls: one fenced block a call, for models that have no native ones or call them badly.
+"""The text form of tool calls: one fenced block per call, for models without native calls or with unreliable ones.
 
-A call's name is the first word of the info string, short arguments follow it as `name=value`, and the long one stands
-between the fences as it is: code that is wrapped into JSON gets worse (P. Gauthier, “LLMs are bad at returning code in
-JSON”, aider.chat, 2024). `agent.replies.actions` reads the form back.
+The first word of the info string is the call's name, short arguments follow it as `name=value`, and the long argument
+is between the fences, unescaped: code wrapped into JSON gets worse (P. Gauthier, “LLMs are bad at returning code in
+JSON”, aider.chat, 2024). `agent.replies.actions` parses the form.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ name=value on the same line, the long one stands between the fences. Make one ca
 stop there: its result comes in the next message.
 """
 RESULT = "Result of "
-"""How the turn with a call's result begins in the text form."""
+"""Prefix of the turn with a call's result in the text form."""
 _PLAIN_VALUE = re.compile(r"[^\s\"'`=]+")
 
 
@@ -42,7 +42,7 @@ def _describe_tool(spec: ToolSpec) -> str:
 
 
 def _form(spec: ToolSpec) -> str:
-    """The block of a call, with a placeholder for each argument that it needs."""
+    """Return an example block of a call, with a placeholder for each required argument."""
     needed = {
         parameter.name: placeholder(parameter)
         for parameter in spec.parameters
@@ -52,12 +52,15 @@ def _form(spec: ToolSpec) -> str:
 
 
 def placeholder(parameter: ToolParameter) -> Any:
-    """Return what stands for an argument in the form of a call: no reader takes it for one."""
+    """Return a placeholder for an argument in an example call, which no reader can mistake for a real one."""
     return 1 if parameter.type == "integer" else f"<{parameter.name}>"
 
 
 def block(call: ToolCall, spec: ToolSpec | None) -> str:
-    """A call as a fenced block; the fence is longer than any in it. Without a spec all arguments stand in its head."""
+    """Return a call as a fenced block; the fence is longer than any in it.
+
+    Without a spec, all arguments are in the head.
+    """
     inside = spec.body if spec else ()
     head = " ".join([call.name, *(f"{k}={_value(v)}" for k, v in call.arguments.items() if k not in inside)])
     texts = [str(call.arguments.get(name) or "") for name in inside]
@@ -68,13 +71,13 @@ def block(call: ToolCall, spec: ToolSpec | None) -> str:
 
 
 def show(call: ToolCall) -> str:
-    """A call as a person reads it, whatever its tool: arguments of several lines stand between the fences."""
+    """Return a call in readable form, whatever its tool: multi-line arguments are between the fences."""
     body = tuple(name for name, value in call.arguments.items() if isinstance(value, str) and "\n" in value)
     return block(call, ToolSpec(name=call.name, description="", body=body))
 
 
 def with_calls(text: str, calls: Iterable[ToolCall]) -> str:
-    """The text of a turn with the calls that it made, as `show`."""
+    """Return the text of a turn followed by its calls in the form of `show`."""
     return "\n\n".join(filter(str.strip, (text, *map(show, calls)))) if calls else text
 
 
@@ -94,10 +97,10 @@ def _value(value: Any) -> str:
 
 
 def as_text(messages: Iterable[Message], specs: Sequence[ToolSpec]) -> tuple[Message, ...]:
-    """The messages for a model that knows the text form alone: native calls and their results become plain turns.
+    """Convert messages for a model that supports only the text form: native calls and results become plain turns.
 
-    The system prompt gets the description of the tools. Results that follow each other become one turn, as does what
-    the user says then: the chat templates of some models refuse two turns of the user's in a row.
+    The tools are described in the system prompt. Consecutive results become one turn, together with the user's next
+    message: the chat templates of some models reject two user turns in a row.
     """
     specs_by_name, new_messages = {spec.name: spec for spec in specs}, list[Message]()
     for message in messages:

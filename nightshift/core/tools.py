@@ -1,7 +1,7 @@
 """Tools that a model may call while it works: their descriptions for models, the calls, and the results.
 
-`ToolSpec` is neutral. A backend whose models call tools natively sends `ToolSpec.schema`; for any other one
-`core.tool_text` describes the same tools in words, and calls come back as fenced blocks.
+`ToolSpec` is independent of the vendor. A backend with native tool calls sends `ToolSpec.schema`; for any other backend
+`core.tool_text` describes the same tools in the prompt, and calls come back as fenced blocks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nightshift.core.tasks.task import Change
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolParameter:
-    """One argument of a tool; `required` where there is no default to fall back on."""
+    """One argument of a tool; `required` if it has no default."""
 
     name: str
     description: str
@@ -27,9 +27,9 @@ class ToolParameter:
 class ToolSpec:
     """A tool.
 
-    `body` names what the text form writes between the fences instead of in the info string: one parameter, or two that
-    are written as a SEARCH/REPLACE section. `input_schema` is that of a tool which is not ours; `parameters` say of it
-    what can be said in words.
+    `body` names the parameters that the text form writes between the fences instead of in the info string: one
+    parameter, or two that are written as a SEARCH/REPLACE section. `input_schema` is the schema of an external tool;
+    `parameters` then describe as much of it as text can.
     """
 
     name: str
@@ -40,7 +40,7 @@ class ToolSpec:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The arguments as a JSON schema, as the vendors' APIs take it."""
+        """The arguments as a JSON schema, in the form of the vendors' APIs."""
         if self.input_schema is not None:
             return {"type": "object", "properties": {}, **self.input_schema}
         return {
@@ -56,9 +56,10 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A call as it came; its arguments are data, not yet validated. `id` is the vendor's, empty in the text form.
+    """A call as received; its arguments are not yet validated. `id` is the vendor's, empty in the text form.
 
-    `details` are the vendor's own marks, such as a signature; like thoughts they go back to the model that wrote them.
+    `details` are further data of the vendor, such as a signature; like thoughts, they are sent back to the model that
+    wrote them.
     """
 
     name: str
@@ -69,7 +70,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolPlace:
-    """Position of a call: that of the reply that made it (`ModelRequest.reply_key`), and its number in that reply."""
+    """Position of a call: the key of its reply (`ModelRequest.reply_key`), and its number in that reply."""
 
     task_id: int
     attempt: int
@@ -80,10 +81,10 @@ class ToolPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRecord:
-    """One call and what came of it, as it is stored before the model is asked again.
+    """One call and its result, as stored before the model is asked again.
 
-    `arguments` is JSON. `change` is the whole change after the call, None where the call left it as it was. `ok` is
-    False where the call was refused or failed; its text then says why.
+    `arguments` is JSON. `change` is the whole change after the call, None if the call did not alter it. `ok` is False
+    if the call was refused or failed; the text then says why.
     """
 
     name: str

@@ -1,1 +1,1 @@
-"""Git: `manager` is the interface of this package, the other modules are the mechanics behind it."""
+"""Git: `manager` is the interface of this package; the other modules implement it."""

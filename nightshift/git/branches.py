@@ -1,4 +1,4 @@
-"""Whose a branch is, and where a task's commit goes. A draft gives its place to a result, and never takes one's."""
+"""Ownership of branches, and the branch of a task's commit. A result replaces a draft, but a draft never a result."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from nightshift.core.tasks.revisions import Workspace
 from nightshift.git.repository import Repository, find_checkout
 
 TRIES = 50
-"""How often a compare-and-swap that others keep winning is tried again, or another name, before it is an error."""
+"""Most tries of a compare-and-swap that other processes keep winning, and of other names, before it is an error."""
 
 
 def attach(repository: Repository, workspace: Workspace, commit: str) -> str:
-    """Put a commit on the task's branch, or on the first other name that is free; gives the branch's name.
+    """Put a commit on the task's branch, or on the first alternative name that is free; return the branch's name.
 
-    A name is not free where another task's or home's commit, or a branch of the owner's, has it or lies below it.
+    A name is not free if another task's or home's commit, or a branch of the owner's, has it or is below it.
 
     Raises:
-        ReferenceLocked: a lock is in the way.
-        GitError: there is no free name, or git refuses.
+        ReferenceLocked: A reference is locked.
+        GitError: There is no free name, or git refuses.
     """
     refusals, is_draft = list[str](), is_draft_of(repository, commit, workspace)
     for name in _branch_names(workspace.branch, repository.home):
@@ -38,7 +38,7 @@ def attach(repository: Repository, workspace: Workspace, commit: str) -> str:
 
 
 def _branch_names(branch: str, home: str) -> Iterator[str]:
-    """The names to try: the branch's own, then with the home's id, then numbered."""
+    """Yield the names to try: the branch's own, then with the home's id, then numbered."""
     yield branch
     if home:
         branch = f"{branch}-{home}"
@@ -47,26 +47,26 @@ def _branch_names(branch: str, home: str) -> Iterator[str]:
 
 
 def may_move(repository: Repository, branch: str, held: str, workspace: Workspace) -> bool:
-    """Tell whether a branch that holds this commit is the task's, and nobody looks at it."""
+    """Return True if a branch with this commit belongs to the task and is not checked out anywhere."""
     made_by_task = is_ours(repository, held, workspace) or is_draft_of(repository, held, workspace)
     return made_by_task and not find_checkout(repository, branch)
 
 
 def is_ours(repository: Repository, commit: str, workspace: Workspace) -> bool:
-    """Tell whether the commit is this task's result; a draft is not."""
+    """Return True if the commit is this task's result; a draft is not."""
     return mark_of(_read_message(repository, commit, workspace)) == workspace.named
 
 
 def is_draft_of(repository: Repository, commit: str, workspace: Workspace) -> bool:
-    """Tell whether the commit is a draft of this task."""
+    """Return True if the commit is a draft of this task."""
     return draft_of(_read_message(repository, commit, workspace)) == workspace.named
 
 
 def _read_message(repository: Repository, commit: str, workspace: Workspace) -> str:
-    """The message of a commit of this home that is no older than the task, else nothing.
+    """Return the message of a commit of this home that is no older than the task; empty for any other commit.
 
-    Git's times have no fractions of a second. The number of a task counts within its home alone; a task that several
-    nodes share has the same mark on each.
+    Git's times have no fractions of a second. A task's number is unique only within its home; a task that several nodes
+    share has the same mark on each node.
     """
     raw = repository.read_commit(commit)
     message = raw.message.decode("utf-8", "replace")
@@ -76,10 +76,10 @@ def _read_message(repository: Repository, commit: str, workspace: Workspace) -> 
 
 
 def is_of_home(repository: Repository, message: str) -> bool:
-    """Tell whether a daemon of this home made a commit.
+    """Return True if a daemon of this home made a commit.
 
-    One that names no home, as version 0.1.0 made them, counts in the daemon's own repository only: there is no other
-    home that works there, while the owner's repositories may be worked on by several.
+    A commit of version 0.1.0 names no home and counts only in the daemon's own repository: no other home works there,
+    while several homes may work on the owner's repositories.
     """
     home = home_of(message)
     return home == repository.home or (repository.is_own and not home)

@@ -1,4 +1,4 @@
-"""The history of a repository with the files that each commit changed, as one walk of git gives it."""
+"""The history of a repository with the files that each commit changed, from a single walk of git."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from nightshift.git.repository import Repository
 
 _WALK_S = 600.0
 _FORM = "--format=%x1e%H%x1f%P%x1f%ct%x1f%B%x1f"
-# A message may hold any character but NUL; what begins a commit is no text of people.
+# A message may contain any character except NUL, but people do not write the sequence that begins a commit.
 _BEGIN = re.compile(rb"\x1e(?=[0-9a-f]{40,64}\x1f)")
 
 
 def walk(repository: Repository, start: str, most: int) -> Iterator[ChangingCommit]:
-    """The newest commits that `start` (full id) reaches, newest first; a merge has no files.
+    """Yield the newest commits that `start` (full id) reaches, newest first; a merge has no files.
 
-    In the repository itself: its view takes all files for binary ones and would count no lines.
+    The walk runs in the repository itself: its view treats all files as binary and would count no lines.
     """
     form = ("--no-renames", "--no-ext-diff", "--no-textconv", "--no-notes", "--numstat", "-z", _FORM)
     out = repository.git("log", *form, f"--max-count={most}", start, "--", timeout_s=_WALK_S).out
@@ -27,7 +27,7 @@ def walk(repository: Repository, start: str, most: int) -> Iterator[ChangingComm
 
 def _commit(raw: bytes) -> ChangingCommit:
     id_, parents, at, rest = raw.split(b"\x1f", 3)
-    message, _, files = rest.rpartition(b"\x1f")  # the message may hold what divides the fields, a path does not
+    message, _, files = rest.rpartition(b"\x1f")  # The message may contain the separator, a path cannot
     return ChangingCommit(
         id=id_.decode("ascii"),
         parents=tuple(parents.decode("ascii").split()),

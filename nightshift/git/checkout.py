@@ -1,4 +1,4 @@
-"""The files of the daemon's own repository, which follow its main branch for the sake of whoever looks there."""
+"""The files of the daemon's own repository, which follow its main branch for people who look there."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from nightshift.git.repository import Repository
 
 
 def show_tip(repository: Repository, before: str) -> str | None:
-    """Take the files of the daemon's own repository from the tip shown last to that of main; gives the reason why not.
+    """Update the files of the daemon's own repository from the last shown tip to that of main; return why not, or None.
 
-    `git apply --index` changes nothing at all unless index and file hold just what the patch expects at every path it
-    touches, so whatever a visitor edits is safe; and its cost is that of the change, not of the repository. Where a
-    visitor committed himself, the start is the commit that his index holds. The commands run in the view, on the
-    repository's index and files.
+    `git apply --index` changes nothing at all unless index and file match the patch at every path it touches, so a
+    visitor's edits are safe; and its cost depends on the change, not on the repository. If a visitor has made commits,
+    the start is the commit whose tree is in the index. The commands run in the view, on the repository's index and
+    files.
     """
     if (repository.common / "HEAD").read_text().strip() != f"ref: {MAIN}":
         return "another branch is checked out there"
@@ -45,7 +45,7 @@ def _apply(repository: Repository, files: Git, start: str, tip: str) -> str:
 
 
 def _find_indexed(files: Git, tip: str) -> str | None:
-    """The newest commit whose tree is what the index holds."""
+    """Return the newest commit whose tree equals the index; None if there is none."""
     tree = files.ask("write-tree").text
     lines = files("log", "--max-count=1000", "--format=%H %T", tip).text.splitlines()
     return next((line.split()[0] for line in lines if line.endswith(f" {tree}")), None) if tree else None

@@ -20,7 +20,7 @@ from nightshift.git.shared_lock import SharedLock
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Result of a command: its exit code, its output, and its standard error, safe to show."""
+    """Result of a command: its exit code, its output, and its standard error in a form that is safe to show."""
 
     code: int
     out: bytes
@@ -28,15 +28,15 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The output as text, without blanks at its ends."""
+        """The output as text, without leading and trailing whitespace."""
         return self.out.decode("utf-8", "replace").strip()
 
 
 class Git:
-    """Runs git commands with one folder as the repository, whatever folder the daemon is in.
+    """Runs git commands with one folder as the repository, independent of the daemon's working directory.
 
-    Commands that store objects share a lock, so that nothing is dropped meanwhile (see git/maintenance.py). `common`
-    takes the folder's place once that is gone: a linked worktree can be removed under its task, and the branches stay.
+    Commands that store objects share a lock, so that no object is dropped meanwhile (see git/maintenance.py). `common`
+    is the fallback when the folder is gone: a linked worktree can be removed during its task, but the branches remain.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Git:
         self._env, self._settings, self._cwd = env, settings, cwd
 
     def over(self, cwd: Path, **env: str) -> Git:
-        """The same at work in a folder, with more variables in its environment."""
+        """Return a copy that runs in a folder, with more environment variables."""
         return Git(
             self.folder, {**self._env, **env}, self._settings, cwd, self._store_lock, self.processes, self._common
         )
@@ -63,8 +63,8 @@ class Git:
         """Run a command that must succeed.
 
         Raises:
-            ReferenceLocked: a lock is in the way.
-            GitError: it did not succeed, or not in time.
+            ReferenceLocked: A reference is locked.
+            GitError: The command failed, or timed out.
         """
         answer = self.ask(*args, stdin=stdin, timeout_s=timeout_s)
         if answer.code:
@@ -73,11 +73,11 @@ class Git:
         return answer
 
     def ask(self, *args: str, stdin: bytes = b"", timeout_s: float = 120.0) -> Answer:
-        """Run a command whose failure is an answer too, beside others that share the lock.
+        """Run a command whose failure is a valid answer, while other commands may hold the same shared lock.
 
         Raises:
-            GitKilled: it was ended by a signal that nobody here sent.
-            GitError: it did not end in time, or could not be started.
+            GitKilled: A signal from outside this daemon ended it.
+            GitError: It timed out, or could not be started.
         """
         with self._store_lock.share() if self._store_lock else contextlib.nullcontext():
             process = self.start(*args)
@@ -93,10 +93,10 @@ class Git:
         return Answer(process.returncode, out, readable(error))
 
     def start(self, *args: str, stderr: int = subprocess.PIPE) -> subprocess.Popen[bytes]:
-        """Start git; whoever does must end it with `processes.end`.
+        """Start git; the caller must end the process with `processes.end`.
 
         Raises:
-            GitError: it could not be started.
+            GitError: It could not be started.
         """
         folder = self.folder if self.folder.exists() else self._common
         try:
@@ -111,19 +111,19 @@ class Git:
 
 
 def readable(error: bytes) -> str:
-    """Turn an error of git's into text that is safe to show; the age of a lock takes the place of git's advice."""
+    """Return git's error message as text that is safe to show, with the age of a lock instead of git's advice."""
     message = protocol.without_password(printable(error[-2000:]).strip())
     return protocol.without_advice(message) + _age_of_lock(message)
 
 
 def refuse_locked(error: str) -> None:
-    """Raise ReferenceLocked where git refused because of a lock."""
+    """Raise ReferenceLocked if the error is about a lock."""
     if protocol.lock_in(error):
         raise ReferenceLocked(error.removeprefix("fatal: ").removeprefix("prepare: "))
 
 
 def _age_of_lock(error: str) -> str:
-    """Describe the lock that an error names, with its age; empty for none. Another git may still be at work there."""
+    """Describe the lock that an error names, with its age; empty if there is none. Another git may still use it."""
     lock = protocol.lock_in(error)
     try:
         age_s = time.time() - Path(lock).stat().st_mtime if lock else None

@@ -1,4 +1,4 @@
-"""Composes the objects of a commit from those of its parent: its blobs, and the trees on the way to them. No I/O."""
+"""Composes the new objects of a commit from its parent's: its blobs, and the trees that contain them. No I/O."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class NewObjects:
     """Objects to be stored together.
 
     Args:
-        id_format: how they are named.
-        load: gives the bytes of a tree that is stored already.
+        id_format: The hash format of their ids.
+        load: Returns the bytes of a stored tree.
 
     Attributes:
-        objects: ids and what they stand for, with git's head of type and size.
+        objects: Ids and the stored bytes, which begin with git's header of type and size.
     """
 
     def __init__(self, id_format: IdFormat, load: Callable[[str], bytes]) -> None:
@@ -30,18 +30,18 @@ class NewObjects:
         self.objects: dict[str, bytes] = {}
 
     def add(self, kind: ObjectKind, data: bytes) -> str:
-        """Take one in; gives its id."""
+        """Add an object and return its id."""
         stored = with_head(kind, data)
         id_ = id_of(stored, self._id_format)
         self.objects[id_] = stored
         return id_
 
     def tree(self, root: str, edits: Iterable[Edit]) -> str:
-        """Compose a tree with edits made in it; gives its id.
+        """Compose a tree with edits applied and return its id.
 
         Args:
-            root: id of the tree; empty for one without files.
-            edits: those that remove files make room for those that write.
+            root: The id of the tree; empty for one without files.
+            edits: The edits. Removals make room for files written in their place.
         """
         entries = {
             encode(edit.path): None
@@ -52,9 +52,9 @@ class NewObjects:
         return self._tree(root, entries) or self.add("tree", b"")
 
     def _tree(self, root: str, edits: Mapping[bytes, tuple[bytes, bytes] | None]) -> str:
-        """Write a tree as `tree` does; empty when no file is left.
+        """Write a tree like `tree`; return an empty id if no file is left.
 
-        The bytes of a large tree are spliced: only what is edited is looked for, by halves.
+        The bytes of a large tree are spliced: only the edited entries are looked up, by binary search.
         """
         raw = self._load(root) if root else b""
         if RUN[self._id_bytes].match(raw).end() != len(raw):  # type: ignore[union-attr] # none at all matches too
@@ -69,7 +69,7 @@ class NewObjects:
         for name, inside in below.items():
             start, end = self._find_entry(raw, name, is_folder=True)
             now = self._tree(raw[end - self._id_bytes : end].hex() if end > start else "", inside)
-            if now or not here.get(name):  # else the file takes the folder's place
+            if now or not here.get(name):  # Otherwise the file replaces the folder
                 here[name] = b"%s %s\0%s" % (_FOLDER, name, bytes.fromhex(now)) if now else b""
         splices = list[tuple[int, bytes, int, bytes]]()
         for name, entry in here.items():
@@ -85,7 +85,7 @@ class NewObjects:
         return self.add("tree", data) if data else ""
 
     def _find_entry(self, raw: bytes, name: bytes, *, is_folder: bool) -> tuple[int, int]:
-        """Find an entry in a tree object: its start and its end, which are equal where the entry would be inserted."""
+        """Return the start and the end of an entry in a tree object; both are the insertion point if it is missing."""
         entry, run = ENTRY[self._id_bytes], RUN[self._id_bytes]
         wanted, low, high = sort_key(name, is_folder=is_folder), 0, len(raw)
         while low < high:

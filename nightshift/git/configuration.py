@@ -1,7 +1,7 @@
-"""Reads git's configuration of a checkout as git itself does, with `include`, `includeIf` and `config.worktree`.
+"""Reads git's configuration of a checkout as git does, with `include`, `includeIf` and `config.worktree`.
 
-Git reads the files, through GitPython: no other parser follows git's rules. Reading them starts no program. A file that
-never ends, which a hostile repository may include, is given up after `LOOK_S`.
+Git itself reads the files, through GitPython, because no other parser follows git's rules. Reading them starts no other
+program. A hostile repository may include a file that never ends, so reading stops after `LOOK_S`.
 """
 
 from __future__ import annotations
@@ -21,37 +21,37 @@ _OWNERS = frozenset({"system", "global"})
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The entries that hold for a checkout, as (scope, key, value), later ones first in rank.
+    """The configuration entries of a checkout, as (scope, key, value); later ones override earlier ones.
 
-    In a key the section's and the variable's name are in lower case, as git prints them.
+    The names of section and variable in a key are in lower case, as git prints them.
     """
 
     entries: tuple[tuple[str, str, str], ...] = ()
     home: str = ""
-    """The owner's home folder, for which `~` stands."""
+    """The owner's home folder, which replaces `~`."""
 
     def value(self, *keys: str) -> str:
-        """The value of the first of these keys that has one; empty where none has."""
+        """Return the value of the first of these keys that has one; empty if none has."""
         values = {key: value for _, key, value in self.entries}
         return next((values[key] for key in keys if values.get(key)), "")
 
     @property
     def author(self) -> Author:
-        """The author of commits, by git's own order of names."""
+        """The author of commits, by git's own precedence."""
         name, email = (self.value(f"author.{each}", f"user.{each}") for each in ("name", "email"))
         return Author(name=name or "Nightshift", email=email or "nightshift@localhost")
 
     @property
     def remote_url(self) -> str | None:
-        """The address to push to: of the remote that the configuration prefers, else origin, else the only one."""
+        """The address to push to: that of the configured push remote, or else of the only remote, or else of origin."""
         remotes = {key[7:].rpartition(".")[0] for _, key, _ in self.entries if key.startswith("remote.")} - {""}
         name = self.value("remote.pushdefault") or (remotes.pop() if len(remotes) == 1 else "origin")
         return self.value(f"remote.{name}.pushurl", f"remote.{name}.url") or None
 
     def is_safe(self, root: Path) -> bool:
-        """Tell whether the owner, and not the repository, says that git may trust this checkout (`safe.directory`).
+        """Return True if the owner, not the repository, marks this checkout as trusted (`safe.directory`).
 
-        As git reads it: an empty value forgets those before it, `*` is every checkout, and `folder/*` those below.
+        As in git, an empty value clears earlier ones, `*` matches every checkout, and `folder/*` those below a folder.
         """
         values = list[str]()
         for scope, key, value in self.entries:
@@ -63,22 +63,22 @@ class Configuration:
 
 
 def read_configuration(root: Path, folder: Path, common: Path, environ: Mapping[str, str]) -> Configuration:
-    """Read what holds for a checkout now.
+    """Read the current configuration of a checkout.
 
     Args:
-        root: the checkout.
-        folder: the folder that git keeps for it.
-        common: the folder that all its worktrees share.
-        environ: the daemon's environment, which says where the owner's own files are.
+        root: The checkout.
+        folder: The folder with git's data for it.
+        common: The folder that all its worktrees share.
+        environ: The daemon's environment, which locates the owner's own files.
 
     Raises:
-        GitError: git cannot read it; holds git's words.
+        GitError: Git cannot read it; the message contains git's text.
     """
     try:
         import git  # noqa: PLC0415  GitPython takes a tenth of a second to import and starts git
-    except ImportError as error:  # what git says of the owner's own configuration
+    except ImportError as error:  # Git's message about the owner's own configuration
         raise GitError(f"repo: git cannot be started: {_words(error.__cause__ or error)}") from error
-    # GitPython adds these to the process's own variables, which may be those of a hook.
+    # GitPython adds these to the process's own variables, which may come from a hook.
     places = {"GIT_DIR": str(folder), "GIT_COMMON_DIR": str(common)}
     env = {**protocol.push_environment(environ), **places, "GIT_CONFIG_COUNT": "0", "GIT_CONFIG_PARAMETERS": ""}
     try:
@@ -93,12 +93,12 @@ def read_configuration(root: Path, folder: Path, common: Path, environ: Mapping[
 
 
 def _words(error: BaseException) -> str:
-    """Return git's words in one line."""
+    """Return git's message in one line."""
     return " ".join(str(getattr(error, "stderr", "")).removeprefix("\n  stderr: ").strip("'").split()) or str(error)
 
 
 def _text(raw: bytes) -> str:
-    """Decode bytes of git: UTF-8, else Latin-1, as in most old files."""
+    """Decode bytes of git: UTF-8, or else Latin-1, as in most old files."""
     try:
         return raw.decode()
     except UnicodeDecodeError:

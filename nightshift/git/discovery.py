@@ -1,8 +1,8 @@
-"""Finds the repository that a task names, and refuses what cannot be worked in, with words that help.
+"""Finds the repository that a task names, and rejects unusable ones with helpful messages.
 
-In a repository of another user nothing is written, unless the owner says that it is safe. Git itself refuses such a
-repository when it finds one by itself; where it is given the path, as here, it does not look. Objects that one user
-adds lie in folders which the other can no longer add to, so his own git would fail afterwards.
+Nothing is written in a repository of another user, unless the owner marks it as safe. Git itself rejects such a
+repository when it discovers one, but does not check a repository whose path is given, as here. Objects that one user
+adds are in folders that the other user cannot write to, so the other user's git would fail afterwards.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from nightshift.git.trees import GitTree
 
 MAIN = "refs/heads/main"
 CLASHING_BRANCH = "refs/heads/agent"
-"""Beside a branch of this name git can have none of the form agent/…, which are those of tasks."""
+"""Branch name that conflicts with the branches of tasks: beside it, git cannot create a branch named agent/…."""
 _SHOWN_CHARS = 200
-"""Of a name that no file system takes."""
+"""Characters shown of a name that no file system accepts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Location of a checkout's repository: `folder` is git's for this checkout, all worktrees share `common`.
+    """Location of a checkout's repository: `folder` is git's for this checkout, `common` is shared by all worktrees.
 
-    `variables` is the daemon's environment, which says where the owner's own configuration is.
+    `variables` is the daemon's environment, which locates the owner's own configuration.
     """
 
     root: Path
@@ -42,12 +42,12 @@ class Place:
 
     @cached_property
     def configuration(self) -> Configuration:
-        """Git's configuration for this checkout, read on first use. Raises GitError where git cannot read it."""
+        """Git's configuration for this checkout, read on first use. Raises GitError if git cannot read it."""
         return read_configuration(self.root, self.folder, self.common, self.variables)
 
     @property
     def config_stamp(self) -> tuple[int, int]:
-        """The inode and the time (ns) of the repository's own file of configuration, which git replaces as a whole."""
+        """The inode and the time (ns) of the repository's own configuration file, which git replaces as a whole."""
         try:
             status = (self.common / "config").stat()
         except OSError:
@@ -56,18 +56,18 @@ class Place:
 
     @property
     def id_format(self) -> IdFormat:
-        """How its objects are named."""
+        """The hash format of its object ids."""
         return "sha256" if self.configuration.value("extensions.objectformat") == "sha256" else "sha1"
 
 
 def resolve_given(repo: str) -> Path:
-    """The folder that a task names; raises GitError for what is none."""
+    """Return the folder that a task names; raises GitError if it is not a folder."""
     path = Path(repo).expanduser()
     if not path.is_absolute():
         raise GitError(f"repo: {repo} must be an absolute path")
     try:
         there = path.is_dir()
-    except OSError as error:  # a name that is too long, a loop of links
+    except OSError as error:  # A name that is too long, a loop of links
         raise GitError(f"repo: {repo[:_SHOWN_CHARS]} cannot be a folder ({error.strerror})") from error
     if not there:
         raise GitError(f"repo: there is no folder {path}")
@@ -75,7 +75,7 @@ def resolve_given(repo: str) -> Path:
 
 
 def refuse_unusable(location: Place) -> None:
-    """Refuse what cannot be worked in, also for its configuration; raises GitError for the field `repo`."""
+    """Reject a repository that cannot be worked in, also because of its configuration; raises GitError for `repo`."""
     configuration = location.configuration
     if location.bare:
         raise GitError(f"repo: {location.root} is a bare repository; give a checkout of it")
@@ -88,15 +88,15 @@ def refuse_unusable(location: Place) -> None:
 def discover(path: Path, environ: Mapping[str, str]) -> Place:
     """Find the repository that a folder belongs to.
 
-    Its folder, the shared one and the work tree are looked for here: variables of the daemon's environment (it may be
-    started from a hook) and the repository's `core.worktree` would redirect git.
+    Its folder, the shared folder and the work tree are located here and not by git, because variables of the daemon's
+    environment (it may be started from a hook) and the repository's `core.worktree` would redirect git.
 
     Args:
-        path: a folder in a checkout.
-        environ: the daemon's environment.
+        path: A folder in a checkout.
+        environ: The daemon's environment.
 
     Raises:
-        GitError: it belongs to none, or its folders cannot be read.
+        GitError: The folder is in no repository, or the repository's folders cannot be read.
     """
     try:
         root = next((folder for folder in (path, *path.parents) if _is_root(folder)), path)
@@ -109,7 +109,7 @@ def discover(path: Path, environ: Mapping[str, str]) -> Place:
 
 
 def _folder_of(root: Path) -> Path:
-    """The folder that git keeps for a checkout: `.git`, or where the file of that name leads; a bare one is its own."""
+    """Return git's folder for a checkout: `.git`, or the target of a file of that name; a bare repository itself."""
     dot = root / ".git"
     if dot.is_file():
         kind, _, where = dot.read_text()[:8192].partition(": ")
@@ -127,12 +127,12 @@ def _folder_of(root: Path) -> Path:
 
 
 def _is_root(folder: Path) -> bool:
-    """Tell whether this is where a checkout begins, or a repository without one."""
+    """Return True if a folder is the root of a checkout, or a bare repository."""
     return (folder / ".git").exists() or all((folder / name).exists() for name in ("HEAD", "objects", "refs"))
 
 
 def base_of(repository: Repository, base: str | None) -> tuple[str, str | None]:
-    """The commit a task starts from, and the branch it is the tip of."""
+    """Return the commit that a task starts from, and the branch that it is the tip of (None if it is no tip)."""
     head = MAIN if repository.is_own else repository.git.ask("symbolic-ref", "--quiet", "HEAD").text
     name = base.removeprefix("refs/heads/") if base else head.removeprefix("refs/heads/")
     if "\n" in name:
@@ -150,7 +150,7 @@ def base_of(repository: Repository, base: str | None) -> tuple[str, str | None]:
 
 
 def explain_no_commit(git: Git, root: Path) -> str:
-    """Tell why nothing of a checkout's HEAD can be read: there is no commit yet, or git names the damage."""
+    """Return why a checkout's HEAD cannot be read: there is no commit yet, or the damage that git reports."""
     error = git.ask("log", "-1", "--no-show-signature", timeout_s=LOOK_S).error
     if "does not have any commits yet" in error:
         return f"repo: {root} has no commit yet; make a first one, or name a base"
@@ -158,7 +158,7 @@ def explain_no_commit(git: Git, root: Path) -> str:
 
 
 def clash_of(root: Path) -> str:
-    """Tell why no task can have a branch in a repository with a branch `agent`, and how to mend it."""
+    """Return why no task can have a branch in a repository with a branch `agent`, and how to fix that."""
     return (
         f"repo: {root} has a branch named agent, beside which git cannot make the branch agent/… of a task; rename it "
         "with `git branch -m agent NAME`"
@@ -166,7 +166,7 @@ def clash_of(root: Path) -> str:
 
 
 def refuse_submodule_folder(given: Path, root: Path, tree: GitTree) -> None:
-    """A submodule that is not checked out is an empty folder of the repository around it, which nobody meant."""
+    """Reject a submodule that is not checked out: an empty folder of the outer repository is never intended."""
     for folder in (given, *given.parents):
         if folder.is_relative_to(root) and folder != root:
             record = tree.records.get(folder.relative_to(root).as_posix())
@@ -177,7 +177,7 @@ def refuse_submodule_folder(given: Path, root: Path, tree: GitTree) -> None:
 
 
 def _find_foreign(location: Place, configuration: Configuration) -> str | None:
-    """Tell why a repository may not be worked in for the sake of its owner; None where it may."""
+    """Return why a repository of another user may not be worked in; None if it may."""
     owner, user = location.common.stat().st_uid, os.geteuid()
     if owner == user or configuration.is_safe(location.root):
         return None

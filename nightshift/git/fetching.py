@@ -1,7 +1,8 @@
-"""Fetches a branch with the owner's credentials, for tasks that begin where others push; his own references stay.
+"""Fetches a branch with the owner's credentials, for tasks that start from the remote's state.
 
-What came stands under a name of ours (`refs/nightshift/base/…`), by which a task may start from it. Local branches and
-remote-tracking branches are the owner's, and `git push --force-with-lease` relies on the latter.
+The fetched commit gets a name of ours (`refs/nightshift/base/…`), from which a task may start. The owner's references
+do not move: local branches and remote-tracking branches belong to the owner, and `git push --force-with-lease` relies
+on the latter.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ FETCHED = "refs/nightshift/base/"
 FETCH_OPTIONS = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance")
 _SETTINGS = (*protocol.PUSH_SETTINGS, "-c", "core.fsync=all", "-c", "gc.auto=0", "-c", "maintenance.auto=false")
 UPLOAD_PACK = "git -c core.hooksPath=/dev/null -c core.fsmonitor=false upload-pack"
-"""How the other end is started when it is a folder on this machine: its hooks would run as the daemon."""
+"""Command for the other end if it is a folder on this machine. Its hooks are off: they would run as the daemon."""
 
 
 def fetch(repository: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> str:
-    """Fetch a branch (short name) from where a push would go; the name under which it is here now.
+    """Fetch a branch (short name) from the push remote and return its local name.
 
-    It starts from the view, as a push does. Where there is no remote, or no such branch, the name is empty.
+    It starts from the view, as a push does. The result is empty if there is no remote, or no such branch.
 
     Raises:
-        GitError: the other end could not be asked, or not in time.
+        GitError: The remote could not be reached, or timed out.
     """
     url, here = repository.configuration().remote_url, f"{FETCHED}{branch}"
     if not url:
@@ -51,10 +52,10 @@ def fetch(repository: Repository, branch: str, env: Mapping[str, str], timeout_s
 
 
 def fetch_object(repository: Repository, name: str, env: Mapping[str, str], timeout_s: float) -> None:
-    """Fetch what a reference of ours at the remote names; no reference here moves.
+    """Fetch the object that a reference of ours at the remote names, without moving a local reference.
 
     Raises:
-        GitError: the other end could not be asked, or has no such reference.
+        GitError: The remote could not be reached, or has no such reference.
     """
     url = repository.configuration().remote_url or ""
     if fault := protocol.url_fault(url):

@@ -1,4 +1,4 @@
-"""History of a repository: a task's own commit, the newest commits, the difference of two, and their notes."""
+"""History of a repository: a task's own commit, the newest commits, ancestry, and the notes on commits."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ NOTES = "refs/notes/nightshift"
 
 
 def commit_of(repository: Repository, workspace: Workspace) -> Commit | None:
-    """The task's commit: on its branch, or else in the target's history; None when it made none.
+    """Return the task's commit: on its branch, or else in the target's history; None if there is none.
 
-    One that was taken back is none: whoever works on the task again has to make another.
+    A reverted commit does not count: the next attempt has to make another one.
     """
     tip = repository.resolve(workspace.target)[0] if workspace.target else None
 
@@ -32,7 +32,7 @@ def commit_of(repository: Repository, workspace: Workspace) -> Commit | None:
 
 
 def find_landed(repository: Repository, workspace: Workspace) -> Commit | None:
-    """The task's commit in the target's history, whoever put it there; None when there is none that still stands."""
+    """Return the task's commit in the target's history, whoever put it there; None if none, or if it was reverted."""
     tip = repository.resolve(workspace.target)[0] if workspace.target else None
     since = [f"--since={int(workspace.since.timestamp()) - 1}"] if workspace.since else []
     grep = ("log", "--format=%H", "--fixed-strings", f"--grep=Task: {workspace.named}", *since)
@@ -49,14 +49,14 @@ def find_landed(repository: Repository, workspace: Workspace) -> Commit | None:
 
 
 def facts(repository: Repository, commit: str) -> CommitFacts:
-    """A commit (full id) as git stores it."""
+    """Return a commit (full id) in git's stored form."""
     raw = repository.read_commit(commit)
     message = raw.message.decode("utf-8", "replace")
     return CommitFacts(id=commit, tree=raw.tree, parents=raw.parents, message=message)
 
 
 def contains(repository: Repository, tip: str, commit: str) -> bool:
-    """Tell whether the history of `tip` holds the commit."""
+    """Return True if the history of `tip` contains the commit."""
     answer = repository.view.ask("merge-base", "--is-ancestor", commit, tip)
     if answer.code not in {0, 1}:
         raise GitError(f"git merge-base failed: {answer.error}")
@@ -64,23 +64,23 @@ def contains(repository: Repository, tip: str, commit: str) -> bool:
 
 
 def newest(repository: Repository, start: str, limit: int) -> tuple[LogLine, ...]:
-    """The newest commits that `start` (full id) reaches, newest first."""
+    """Return the newest commits that `start` (full id) reaches, newest first."""
     form = "--format=%H%x1f%ct%x1f%an%x1f%B"
     text = repository.view("log", "-z", f"--max-count={limit}", form, start).out.decode("utf-8", "replace")
     return tuple(protocol.log_line(entry, repository.home) for entry in text.split("\0") if entry)
 
 
 def touching(repository: Repository, tip: str, path: str) -> frozenset[str]:
-    """The ids of all commits in the history of `tip` that changed a path."""
+    """Return the ids of all commits in the history of `tip` that changed a path."""
     return frozenset(repository.view("log", "--format=%H", "--no-renames", tip, "--", path).out.decode("ascii").split())
 
 
 def write_note(repository: Repository, commit: str, text: str, committer: bytes) -> None:
-    """Put a text beside a commit, in the place of an earlier one.
+    """Write the note on a commit, replacing an earlier one.
 
     Raises:
-        ReferenceLocked: the notes are locked.
-        GitError: it could not be stored.
+        ReferenceLocked: The notes are locked.
+        GitError: It could not be stored.
     """
     edits, tip, refused = protocol.note_edits(commit, text), repository.resolve(NOTES)[0], ""
     for _ in range(TRIES):
@@ -100,7 +100,7 @@ def write_note(repository: Repository, commit: str, text: str, committer: bytes)
 
 
 def read_note(repository: Repository, commit: str) -> str | None:
-    """Read the note on a commit (full id), written by `write_note` or by git itself; None where there is none."""
+    """Read the note on a commit (full id), written by `write_note` or by git itself; None if there is none."""
     tip = repository.resolve(NOTES)[0]
     root = repository.read_commit(tip).tree if tip else None
     for path in protocol.note_paths(commit):

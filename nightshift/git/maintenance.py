@@ -1,9 +1,9 @@
-"""Keeps the daemon's own repository small: packs objects, drops what nothing names, deletes the branches of old tasks.
+"""Keeps the daemon's own repository small: packs objects, drops unreachable ones, deletes the branches of old tasks.
 
-Each task leaves a dozen loose objects, a branch and a note. Packing is safe beside everything else: an object is
-removed only when a pack on the disk has it. Dropping is not: a command that is about to use an object again, because it
-has just the bytes that are to be stored, may find it gone the moment after. So what nothing names is dropped only when
-it is weeks old, and while no command of ours stores anything (`SharedLock`). The owner's repositories are left alone.
+Each task leaves a dozen loose objects, a branch and a note. Packing is always safe: an object is removed only when a
+pack on the disk contains it. Dropping is not: a command may be about to reuse an object, because it has the same bytes
+to store, and then find it gone. So unreachable objects are dropped only when they are weeks old, and while no command
+of ours stores anything (`SharedLock`). The owner's repositories are not maintained.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from nightshift.git.registry import Repositories
 from nightshift.git.repository import Repository, find_checkout
 
 UNNAMED_DAYS = 14
-"""How long what nothing names any more stays, as in git itself."""
+"""Days that unreachable objects are kept, as in git itself."""
 PACK_S = 1800.0
-# What is packed is removed where it was: the pack must be on the disk first. One thread and little memory, since
-# nobody waits for it.
+# Packing removes the loose objects, so the pack must be on the disk first. One thread and little memory, since nobody
+# waits for it.
 _PACKING = (
     *("-c", "core.fsync=loose-object,pack,pack-metadata,commit-graph,reference"),
     *("-c", "pack.threads=1", "-c", "pack.windowMemory=64m"),
@@ -34,7 +34,7 @@ _BRANCH = re.compile(r"refs/heads/agent/(\d+)-.+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """How the objects of a repository are kept, and in how many KB."""
+    """Counts of a repository's loose and packed objects, and their size in KB."""
 
     loose: int
     packed: int
@@ -44,7 +44,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Branch:
-    """A branch of a task: its full name, where it stands, and whether main holds that."""
+    """A branch of a task: its full name, its commit, and whether main contains that commit."""
 
     name: str
     commit: str
@@ -53,7 +53,7 @@ class Branch:
 
 
 class RepositoryMaintenance:
-    """Cares for the daemon's own repository. Every method blocks, and may be called from any thread."""
+    """Maintains the daemon's own repository. Every method blocks, and may be called from any thread."""
 
     def __init__(self, repositories: Repositories) -> None:
         self._repositories = repositories
@@ -71,7 +71,7 @@ class RepositoryMaintenance:
         )
 
     def loose_bytes(self) -> int:
-        """Return the bytes that loose objects take on the disk: counted once, then raised by what is stored."""
+        """Return the disk space of loose objects in bytes: counted once, then increased by each stored object."""
         size = self._own().store.loose_bytes
         if size is None:
             self.count_objects()
@@ -79,22 +79,22 @@ class RepositoryMaintenance:
         return size or 0
 
     def pack(self) -> None:
-        """Pack loose objects and small packs, references and the graph of commits; safe at any time.
+        """Pack loose objects and small packs, references and the commit graph; safe at any time.
 
         Raises:
-            GitError: git failed; nothing is lost.
+            GitError: Git failed; nothing is lost.
         """
         own = self._own()
         own.git("pack-refs", "--all", "--prune", timeout_s=PACK_S)
         own.git(*_PACKING, "repack", "-d", "-l", "-q", "--geometric=2", timeout_s=PACK_S)
         own.git(*_PACKING, "commit-graph", "write", "--reachable", "--no-progress", timeout_s=PACK_S)
-        own.close()  # processes that stay open would keep the removed packs on the disk
+        own.close()  # Open processes would keep the removed packs on the disk
 
     def drop(self, unnamed_days: float = UNNAMED_DAYS) -> None:
-        """Pack everything anew, without what nothing has named for some days. Who stores something waits meanwhile.
+        """Repack everything without objects that have been unreachable for some days. Commands that store objects wait.
 
         Raises:
-            GitError: git failed; nothing that is named is lost.
+            GitError: Git failed; nothing that is reachable is lost.
         """
         own, expiry = self._own(), f"{int(unnamed_days * 86_400)}.seconds.ago"
         with own.storing.exclusive():
@@ -105,7 +105,7 @@ class RepositoryMaintenance:
             own.close()
 
     def branches(self) -> list[Branch]:
-        """The branches of tasks."""
+        """List the branches of tasks."""
         own = self._own()
         merged = set(own.git("for-each-ref", "--format=%(refname)", f"--merged={MAIN}", _AGENT).text.splitlines())
         lines = own.git("for-each-ref", "--format=%(objectname) %(refname)", _AGENT).text.splitlines()
@@ -119,16 +119,16 @@ class RepositoryMaintenance:
         ]
 
     def delete(self, branches: Iterable[Branch]) -> list[str]:
-        """Delete branches that still stand where they were seen, were made by their task, and are shown nowhere.
+        """Delete branches that have not moved, were made by their task, and are checked out nowhere; list the deleted.
 
         Raises:
-            ReferenceLocked: a lock is in the way; some may be deleted already.
+            ReferenceLocked: A reference is locked; some branches may be deleted already.
         """
         own = self._own()
         return [branch.name for branch in branches if _is_tasks(own, branch) and _delete(own, branch)]
 
     def delete_of(self, done: Callable[[Collection[int]], Collection[int]]) -> list[str]:
-        """Delete the integrated branches of those tasks that `done` picks from the ids of all that have one."""
+        """Delete the integrated branches of the tasks that `done` selects from the ids of tasks with such a branch."""
         there = [branch for branch in self.branches() if branch.integrated]
         wanted = frozenset(done(frozenset(branch.task_id for branch in there)))
         return self.delete(branch for branch in there if branch.task_id in wanted)
@@ -138,7 +138,7 @@ class RepositoryMaintenance:
 
 
 def _is_tasks(own: Repository, branch: Branch) -> bool:
-    """Tell whether the task made what the branch holds; a visitor's branch of such a name is his."""
+    """Return True if the task made the branch's commit; a visitor's branch with such a name belongs to the visitor."""
     message = own.read_commit(branch.commit).message.decode("utf-8", "replace")
     made_by_task = str(branch.task_id) in {mark_of(message), draft_of(message)} and is_of_home(own, message)
     return made_by_task and not find_checkout(own, branch.name)

@@ -1,10 +1,10 @@
 """Git for the rest of the program: trees without a checkout, commits by plumbing, integration by compare-and-swap.
 
-The owner's checkout, index, stash, configuration and branches are never touched: content is read and written in a view
-of his repository (git/repository.py), and a reference moves only from where it is expected. A commit is the objects
-that differ from its parent's and one update-ref, so its cost does not grow with the history.
+The owner's checkout, index, stash, configuration and branches are never changed: content is read and written in a view
+of the repository (git/repository.py), and a reference moves only from its expected commit. A commit writes only the
+objects that differ from its parent's and one update-ref, so its cost does not grow with the history.
 
-Every method blocks and may be called from any thread; coroutines go through `asyncio.to_thread`.
+Every method blocks and may be called from any thread; coroutines use `asyncio.to_thread`.
 """
 
 from __future__ import annotations
@@ -48,17 +48,18 @@ NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({"PATH": os.defpath})
 
 
 class GitManager:
-    """Repositories, by the few verbs that an attempt needs.
+    """Repositories, with the few operations that an attempt needs.
 
     Args:
-        workspace: the daemon's own repository, created on first use.
-        author: who stands in the commits; what it leaves open comes from git's configuration.
-        auto_push: whether `push` does anything.
-        remove_branches: whether the branch of a task goes when the target takes its commit.
-        emit: takes events about pushing and about the workspace's files.
-        clock: dates the commits.
-        environ: the daemon's environment. PATH is passed on to git, and to a push what finds the owner's credentials.
-        home: the id of the home whose tasks are worked on; empty: commits name none.
+        workspace: The daemon's own repository, created on first use.
+        author: The author of commits; missing parts come from git's configuration.
+        auto_push: Whether `push` does anything.
+        remove_branches: Whether a task's branch is removed when its commit is integrated into the target.
+        emit: Accepts events about pushing and about the workspace's files.
+        clock: Gives the dates of commits.
+        environ: The daemon's environment. Git gets PATH, and a push also gets the variables that locate the owner's
+            credentials.
+        home: The id of the home whose tasks are worked on; if empty, commits name none.
     """
 
     def __init__(
@@ -86,23 +87,23 @@ class GitManager:
         self._follows: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
 
     def doctor(self) -> str:
-        """Say which git is used.
+        """Return the version of git.
 
         Raises:
-            GitError: there is none, or it is too old.
+            GitError: There is no git, or it is too old.
         """
         return self._repositories.version()
 
     def renew(self, author: Author, *, auto_push: bool, remove_branches: bool) -> None:
-        """Go on under other settings; see the class's arguments."""
+        """Apply changed settings; see the class's arguments."""
         self._auto_push, self._remove_branches = auto_push, remove_branches
         self._repositories.renew(author)
 
     def close(self) -> None:
-        """End every git process, a push or a fetch too; whoever waits for one, or asks after that, gets GitStopped."""
+        """End every git process, including pushes and fetches; their callers and all later callers get GitStopped."""
         self._repositories.close()
 
-    # --- where a task works
+    # --- The workspace of a task
 
     def open(
         self,
@@ -114,18 +115,19 @@ class GitManager:
         *,
         mark: str = "",
     ) -> Workspace:
-        """Find where a task works. Nothing is written, except that the daemon's own repository is made on first use.
+        """Find the workspace of a task. Nothing is written, except the daemon's own repository on first use.
 
         Args:
-            repo: a checkout, a linked worktree or a folder in one; None is the daemon's own repository.
-            base: a branch, tag or commit to start from; None is what is checked out there.
-            task_id: goes into the branch's name.
-            description: the branch's name is taken from it.
-            created_at: when the task was created; tells its commits from those of an older database's same number.
-            mark: what its commits name it by; empty: its number.
+            repo: A checkout, a linked worktree or a folder in one; None is the daemon's own repository.
+            base: The branch, tag or commit to start from; None is what is checked out there.
+            task_id: The number in the branch's name.
+            description: The branch's name is derived from it.
+            created_at: The task's creation time, which distinguishes its commits from those of the same number in an
+                older database.
+            mark: The name of the task in its commits; if empty, its number.
 
         Raises:
-            GitError: one of these cannot be used; the message names the field and how to mend it.
+            GitError: An argument cannot be used; the message names the field and the fix.
         """
         repository = self._repositories.find(repo)
         commit, target = base_of(repository, base)
@@ -146,27 +148,27 @@ class GitManager:
         )
 
     def place_of(self, repo: str | None) -> Path:
-        """The folder in which tasks of a repository work; without one, the workspace."""
+        """Return the folder in which tasks of a repository work; without one, the workspace."""
         return Path(repo).expanduser() if repo else self._workspace
 
     def at(self, workspace: Workspace, commit: str) -> Workspace:
-        """The same workspace on another base commit (full id)."""
+        """Return the workspace on another base commit (full id)."""
         return replace(workspace, base=commit, tree=self.tree(workspace, commit))
 
     def within(self, workspace: Workspace, scope: Scope) -> Workspace:
-        """The same workspace seen as this part of it."""
+        """Return the workspace limited to a part of it."""
         return workspace if scope == workspace.scope else self.at(replace(workspace, scope=scope), workspace.base)
 
     def tree(self, where: Where, commit: str) -> Tree:
-        """The files of a commit (full id); of a workspace those in its scope."""
+        """Return the files of a commit (full id); for a workspace, only those in its scope."""
         repository = self._repositories.find(where)
         return repository.part(commit, where.scope) if isinstance(where, Workspace) else repository.tree(commit)
 
     def resolve(self, where: Where, name: str) -> str:
-        """The full id of the commit that a branch, a tag or a shortened id stands for.
+        """Return the full id of the commit that a branch, a tag or a shortened id names.
 
         Raises:
-            UnknownCommit: there is none, or a shortened id fits several.
+            UnknownCommit: There is none, or a shortened id matches several.
         """
         repository = self._repositories.find(where)
         if "\n" not in name and (commit := repository.resolve(name)[0]):
@@ -176,30 +178,30 @@ class GitManager:
         raise UnknownCommit(f"there is no commit {name!r}, or several begin like it")
 
     def fitting(self, where: Where, name: str) -> dict[str, str]:
-        """The commits (full ids) that a name or a beginning fits, by what each is in words."""
+        """Return the commits (full ids) that a name or a prefix matches, by a description of each."""
         return naming.fitting(self._repositories.find(where), name)
 
     def commits_beginning(self, where: Where, start: str) -> dict[str, str]:
-        """The commits (full ids) whose ids begin so, by what each is in words."""
+        """Return the commits (full ids) whose ids have a prefix, by a description of each."""
         return naming.commits_beginning(self._repositories.find(where), start)
 
     def describe(self, where: Where, commit: str) -> CommitFacts:
-        """Read the facts that git stores of a commit (full id)."""
+        """Read the stored data of a commit (full id)."""
         return history.facts(self._repositories.find(where), commit)
 
-    # --- from a change to a landed commit
+    # --- From a change to a landed commit
 
     def commit(self, workspace: Workspace, parent: str, change: Change, message: CommitMessage) -> Commit | None:
-        """Commit a change on top of `parent`, on the task's branch; None when it changes nothing.
+        """Commit a change on top of `parent`, on the task's branch; None if it changes nothing.
 
-        Its paths are relative to the workspace's scope; only they differ from the parent. A branch of that name that
-        is not this task's, or that somebody has checked out, is left alone, and the name gets the home's id or a
-        number. The target is not asked for: it may be gone. The message gets the trailer of the home.
+        Its paths are relative to the workspace's scope; all other files are the parent's. A branch of that name that is
+        not this task's, or that is checked out, is left alone, and the name gets the home's id or a number. The target
+        is not used, as it may be gone. The message gets the trailer of the home.
 
         Raises:
-            BaseGone: the parent is not in the repository any more.
-            ReferenceLocked: the branch is locked.
-            GitError: a path may not be written, or git failed.
+            BaseGone: The parent is not in the repository any more.
+            ReferenceLocked: The branch is locked.
+            GitError: A path may not be written, or git failed.
         """
         repository = self._repositories.find(workspace)
         repository.refuse_gone(parent)
@@ -218,7 +220,7 @@ class GitManager:
         """Return the commit that the target points to now.
 
         Raises:
-            GitError: the base was no branch, or the branch is gone.
+            GitError: The base was not a branch, or the branch is gone.
         """
         name = workspace.target
         if name and (tip := self._repositories.find(workspace).resolve(name)[0]):
@@ -226,18 +228,18 @@ class GitManager:
         raise GitError(f"{name} is gone from {workspace.repo}" if name else "the base is no branch that could be moved")
 
     def rebase(self, workspace: Workspace, commit: Commit, tip: str) -> Commit:
-        """The same change and message on top of `tip`, as a new commit on no branch yet.
+        """Return a new commit, on no branch yet, with the same change and message on top of `tip`.
 
         Raises:
-            MergeConflict: both changed the same lines; the message shows them. Its paths are those of the repository.
+            MergeConflict: Both changed the same lines; the message shows them. Its paths are those of the repository.
         """
         repository = self._repositories.find(workspace)
         return rebase(repository, commit, tip, self._signature(repository.author))
 
     def find_obstacle(self, workspace: Workspace) -> str | None:
-        """Say why the target may not be moved, or None when it may.
+        """Return why the target may not be moved, or None if it may.
 
-        A branch that the owner has checked out is never moved: his files and his index would look as if he had undone
+        A branch that the owner has checked out is never moved: the owner's files and index would look as if they undid
         the commit. The daemon's own repository is the exception; its files follow.
         """
         if workspace.target is None:
@@ -251,15 +253,15 @@ class GitManager:
         return checkout and f"{name} is checked out in {checkout}; it was left alone, take the work with `git merge`"
 
     def advance(self, workspace: Workspace, candidate: Commit, expected_tip: str) -> bool:
-        """Move the target from `expected_tip` to the candidate, with the task's branch; False: it moved meanwhile.
+        """Move the target from `expected_tip` to the candidate, with the task's branch; False if it moved meanwhile.
 
-        With `remove_branches` the task's branch goes in the same move, unless somebody has it checked out. A candidate
-        on no branch, such as a revert, moves the target alone.
+        With `remove_branches` the task's branch is removed in the same move, unless it is checked out. A candidate on
+        no branch, such as a revert, moves only the target.
 
         Raises:
-            BaseGone: the candidate or its parent is not in the repository any more.
-            ReferenceLocked: the target or the task's branch is locked; git waits for a lock, and nobody asks again.
-            GitError: the target may not be moved (see `blocked`), or git failed.
+            BaseGone: The candidate or its parent is not in the repository any more.
+            ReferenceLocked: The target or the task's branch is locked; git waits for a lock, so this is not retried.
+            GitError: The target may not be moved (see `find_obstacle`), or git failed.
         """
         if why := self.find_obstacle(workspace):
             raise GitError(why)
@@ -270,7 +272,7 @@ class GitManager:
             tip, held = seen
             if tip != expected_tip:
                 return False
-            if held != candidate.id:  # git keeps what a branch holds
+            if held != candidate.id:  # Git keeps a branch's commits
                 repository.refuse_gone(candidate.id, candidate.parent)
             moves = [(target, candidate.id, expected_tip)]
             wanted = "0" * len(candidate.id) if self._remove_branches else candidate.id
@@ -285,41 +287,41 @@ class GitManager:
         raise GitError(f"{target} could not be moved: {refused}")
 
     def remove_branch(self, where: Where, branch: str, commit: str) -> bool:
-        """Remove a branch (short name) that still holds a commit (full id); False: it holds another, or is checked out.
+        """Remove a branch (short name) that still points to a commit (full id); False if it moved or is checked out.
 
         Raises:
-            GitError: git failed.
+            GitError: Git failed.
         """
         repository, name = self._repositories.find(where), f"refs/heads/{branch}"
         return not find_checkout(repository, name) and not repository.move((name, "0" * len(commit), commit))
 
     def branch_at(self, where: Where, branch: str) -> str | None:
-        """The commit (full id) that a branch (short name) holds; None where there is no such branch."""
+        """Return the commit (full id) that a branch (short name) points to; None if there is no such branch."""
         return self._repositories.find(where).resolve(f"refs/heads/{branch}")[0]
 
     def find_commit(self, workspace: Workspace, task_id: int) -> Commit | None:
-        """The commit that an earlier attempt or daemon made for the task; None when there is none.
+        """Return the commit that an earlier attempt or daemon made for the task; None if there is none.
 
-        It may be on its branch only: `contains` tells whether it was integrated.
+        It may be on its branch only: `contains` checks whether it was integrated.
         """
         return history.commit_of(self._repositories.find(workspace), replace(workspace, task_id=task_id))
 
     def find_landed(self, workspace: Workspace) -> Commit | None:
-        """The commit of the workspace's task that stands in the target, whichever node put it there, or None."""
+        """Return the task's commit in the target, whichever node put it there; None if there is none."""
         return history.find_landed(self._repositories.find(workspace), workspace)
 
     def contains(self, workspace: Workspace, commit: Commit) -> bool:
-        """Tell whether the target holds the commit."""
+        """Return True if the target contains the commit."""
         return history.contains(self._repositories.find(workspace), self.tip(workspace), commit.id)
 
     def push(self, workspace: Workspace, branch: str, timeout_s: float = 60.0) -> PushResult:
-        """Push a branch (short name) where pushing is on and there is a remote. Never forces, never raises GitError."""
+        """Push a branch (short name) if pushing is on and there is a remote. Never forces, never raises GitError."""
         if not self._auto_push:
             return PushResult(pushed=False, tried=False, detail="pushing is switched off", is_wanted=False)
         return self.push_branch(workspace, branch, workspace.task_id, timeout_s)
 
     def push_branch(self, where: Where, branch: str, task_id: int, timeout_s: float = 60.0) -> PushResult:
-        """Push a branch whatever the settings say, for a task whose owner asked for that; otherwise as `push`."""
+        """Push a branch whatever the settings say, for a task whose owner requested it; otherwise like `push`."""
         try:
             result = push(self._repositories.find(where), branch, self._push_env, timeout_s)
         except GitError as error:
@@ -330,44 +332,45 @@ class GitManager:
         return result
 
     def fetch_branch(self, where: Where, branch: str, timeout_s: float = 60.0) -> str:
-        """Fetch a branch, for a task whose owner asked for that; the name from which a task may start, or "".
+        """Fetch a branch, for a task whose owner requested it; return the name from which a task may start, or "".
 
         Raises:
-            GitError: the other end could not be asked, or not in time.
+            GitError: The remote could not be reached, or timed out.
         """
         return fetch(self._repositories.find(where), branch, self._push_env, timeout_s)
 
-    # --- branches that several nodes move
+    # --- Branches that several nodes move
 
     def remote(self, where: Where) -> str:
-        """Return the address that a push goes to, without a password; empty where there is no remote."""
+        """Return the address that a push goes to, without a password; empty if there is no remote."""
         return protocol.without_password(self._repositories.find(where).configuration().remote_url or "")
 
     def branch(self, where: Where) -> str:
-        """The short name of the branch that is checked out; empty where none is.
+        """Return the short name of the branch that is checked out; empty if there is none.
 
         Raises:
-            GitError: there is no commit yet.
+            GitError: There is no commit yet.
         """
         return (base_of(self._repositories.find(where), None)[1] or "").removeprefix("refs/heads/")
 
     def set_remote(self, url: str) -> None:
-        """Let the daemon's own repository follow a remote that has none yet."""
+        """Add a remote to the daemon's own repository, unless it has one."""
         own = self._repositories.find(None)
         if not own.configuration().remote_url:
             own.git("config", "remote.origin.url", url)
 
     def clone(self, url: str, folder: Path, timeout_s: float = 600.0) -> None:
-        """Make a repository that follows a remote; see `git.sharing.clone`."""
+        """Create a repository that follows a remote; see `git.sharing.clone`."""
         sharing.clone(url, folder, self._push_env, timeout_s, self._processes)
 
     def follow_workspace(self, workspace: Workspace) -> Workspace:
-        """The same workspace on the branch that other nodes move as well, as this node knows it.
+        """Return the workspace on the branch that other nodes move as well, at the tip that this node knows.
 
-        In a repository of the owner's that is a name of ours for the remote's branch; his own stays as it is.
+        In one of the owner's repositories this is a reference of ours for the remote's branch; the owner's branch is
+        unchanged.
 
         Raises:
-            GitError: its base is no branch, or was not fetched yet.
+            GitError: Its base is not a branch, or was not fetched yet.
         """
         if workspace.is_own or workspace.target is None:
             return workspace
@@ -378,19 +381,20 @@ class GitManager:
         return replace(self.at(workspace, tip), target=target)
 
     def follow(self, where: Where, branch: str | None, timeout_s: float = 60.0) -> str | None:
-        """Bring the name that follows a branch of the remote to its tip; the tip, None where the remote has none.
+        """Move the reference that follows a remote's branch to its tip; return the tip, None if the remote has none.
 
         Args:
-            where: the repository.
-            branch: short name, or the full name of what follows it; None: what is checked out there.
-            timeout_s: after this the remote is given up.
+            where: The repository.
+            branch: The short name, or the full name of the following reference; None: the branch that is checked out
+                there.
+            timeout_s: Timeout for the remote.
 
         Raises:
-            GitError: it could not be asked, or the workspace has gone a way of its own.
+            GitError: The remote could not be reached, or the workspace has diverged.
         """
         repository = self._repositories.find(where)
         name = branch or (base_of(repository, None)[1] or "")
-        with self._follows[repository.common]:  # two at once would stand in each other's way
+        with self._follows[repository.common]:  # Serialise: concurrent fetches conflict
             before = repository.resolve(MAIN)[0] if repository.is_own else None
             tip = sharing.follow(repository, sharing.short(name), self._push_env, timeout_s)
         if before and tip != before:
@@ -398,10 +402,10 @@ class GitManager:
         return tip
 
     def publish(self, workspace: Workspace, commit: str, expected: str | None, timeout_s: float = 30.0) -> bool:
-        """Move the target at the remote from `expected` (full ids) to a commit; False: it moved meanwhile.
+        """Move the target at the remote from `expected` (full ids) to a commit; False if it moved meanwhile.
 
         Raises:
-            GitError: it could not be pushed.
+            GitError: It could not be pushed.
         """
         branch = sharing.short(workspace.target or "")
         return sharing.publish(
@@ -409,10 +413,10 @@ class GitManager:
         )  # fmt: skip
 
     def publish_branch(self, workspace: Workspace, commit: Commit, timeout_s: float = 30.0) -> str:
-        """Push a task's commit to a branch of its own at the remote; the branch's short name there.
+        """Push a task's commit to a branch of its own at the remote; return the branch's short name there.
 
         Raises:
-            GitError: it could not be pushed.
+            GitError: It could not be pushed.
         """
         repository = self._repositories.find(workspace)
         for number in range(1, TRIES):
@@ -422,10 +426,10 @@ class GitManager:
         raise GitError(f"{commit.branch} and {TRIES} names like it are taken at the remote")
 
     def fetch_commit(self, workspace: Workspace, branch: str, commit: str, timeout_s: float = 60.0) -> Commit | None:
-        """A commit (full id) of another node, at the tip of a branch of the remote; None where it is not there.
+        """Fetch another node's commit (full id) from the tip of a remote's branch; None if the tip is another commit.
 
         Raises:
-            RemoteAway: the remote could not be asked.
+            RemoteAway: The remote could not be reached.
         """
         if sharing.fetch_tip(self._repositories.find(workspace), branch, self._push_env, timeout_s) != commit:
             return None
@@ -433,100 +437,100 @@ class GitManager:
         return Commit(id=commit, tree=facts.tree, branch=branch, parent=facts.parents[0] if facts.parents else "")
 
     def unpublish(self, workspace: Workspace, branch: str, commit: str, timeout_s: float = 30.0) -> None:
-        """Remove a branch of ours from the remote, if it still holds this commit.
+        """Remove a branch of ours from the remote, if it still points to this commit.
 
         Raises:
-            RemoteAway: the remote could not be asked.
+            RemoteAway: The remote could not be reached.
         """
         sharing.publish(self._repositories.find(workspace), "", branch, commit, self._push_env, timeout_s)
 
     def publish_text(self, where: Where, text: str, timeout_s: float = 60.0) -> str:
-        """Keep a text at the remote; see `git.sharing.publish_text`."""
+        """Store a text at the remote; see `git.sharing.publish_text`."""
         return sharing.publish_text(self._repositories.find(where), text, self._push_env, timeout_s)
 
     def read_published(self, where: Where, blob: str, timeout_s: float = 60.0) -> str:
-        """Read a text that a node has kept at the remote; see `git.sharing.read_published`."""
+        """Read a text that a node has stored at the remote; see `git.sharing.read_published`."""
         return sharing.read_published(self._repositories.find(where), blob, self._push_env, timeout_s)
 
-    # --- what was committed
+    # --- Committed work
 
     def note(self, where: Where, commit: str, text: str) -> None:
-        """Store a text beside a commit (full id), in the place of an earlier one.
+        """Store a note on a commit (full id), replacing an earlier one.
 
         `git log --notes=nightshift` shows it. Notes are spread over 256 folders from the start, so that the thousandth
-        costs what the first did.
+        costs as much as the first.
         """
         repository = self._repositories.find(where)
         history.write_note(repository, commit, text, self._signature(repository.author))
 
     def read_note(self, where: Where, commit: str) -> str | None:
-        """Read the note that `note` stored beside a commit (full id)."""
+        """Read the note that `note` stored on a commit (full id)."""
         return history.read_note(self._repositories.find(where), commit)
 
     def recent_commits(self, where: Where, limit: int, name: str = "HEAD") -> tuple[LogLine, ...]:
-        """The newest commits that a branch or commit reaches, newest first."""
+        """Return the newest commits that a branch or commit reaches, newest first."""
         return history.newest(self._repositories.find(where), self.resolve(where, name), limit)
 
     def changing_commits(self, where: Where, most: int, name: str = "HEAD") -> Iterator[ChangingCommit]:
-        """The newest commits that a branch or commit reaches with the files that each changed, newest first."""
+        """Yield the newest commits that a branch or commit reaches, with the files that each changed, newest first."""
         return walk(self._repositories.find(where), self.resolve(where, name), most)
 
     def copy_of(self, where: Where, commit: str, folder: Path) -> str:
-        """Make a repository with the files of a commit (full id) alone, on its branch `main`; gives its one commit.
+        """Create a repository with only a commit's files, on its branch `main`; return the id of its one commit.
 
         Args:
-            where: the commit's repository; nothing of the new one reaches it.
-            commit: full id.
-            folder: of the new one; empty, or not there.
+            where: The commit's repository; nothing of the new one reaches it.
+            commit: Full id.
+            folder: The folder of the new one; empty or missing.
         """
         folder = folder.resolve()
         git = Git(folder / ".git", self._env, cwd=folder, processes=self._processes)
         return copy(self._repositories.find(where), commit, folder, git)
 
-    # --- taking back what was integrated
+    # --- Reverting integrated work
 
     def revert(self, workspace: Workspace, commit: str, tip: str, message: CommitMessage) -> Commit:
-        """Take the changes of `commit` (full id) back on top of `tip`, as a new commit on no branch yet.
+        """Revert the changes of `commit` (full id) on top of `tip`, as a new commit on no branch yet.
 
         Raises:
-            MergeConflict: later commits changed the same lines; `paths` names the files.
-            GitError: the commit is a merge, or the first of its history.
+            MergeConflict: Later commits changed the same lines; `paths` names the files.
+            GitError: The commit is a merge, or the first of its history.
         """
         repository = self._repositories.find(workspace)
         return reverting.take_back(repository, commit, tip, message.text().encode(), self._signature(repository.author))
 
     def reword(self, workspace: Workspace, commit: Commit, message: CommitMessage) -> Commit:
-        """The same commit, which is on no branch yet, with another message."""
+        """Return the commit, which is on no branch yet, with another message."""
         return reverting.with_message(self._repositories.find(workspace), commit, message.text().encode())
 
     def holds(self, workspace: Workspace, commit: str, tip: str) -> bool:
-        """Tell whether the history of `tip` holds a commit (full ids), which need not exist."""
+        """Return True if the history of `tip` contains a commit (full ids), which need not exist."""
         repository = self._repositories.find(workspace)
         return repository.resolve(commit)[0] is not None and history.contains(repository, tip, commit)
 
     def find_revert(self, workspace: Workspace, commit: str, tip: str) -> str | None:
-        """The commit in the history of `tip` that takes `commit` back (full ids), and still does; None: it stands."""
+        """Return the commit in the history of `tip` that reverts `commit` (full ids); None if none does."""
         return reverting.find_revert(self._repositories.find(workspace), commit, tip)
 
     def list_changed_paths(self, workspace: Workspace, old: str, new: str) -> frozenset[str]:
-        """The paths at which two commits (full ids) differ."""
+        """Return the paths at which two commits (full ids) differ."""
         return reverting.list_changed_paths(self._repositories.find(workspace), old, new)
 
     def touching(self, workspace: Workspace, path: str) -> frozenset[str]:
-        """The commits (full ids) in the history of a workspace's base that changed a path of the repository."""
+        """Return the commits (full ids) in the history of a workspace's base that changed a path of the repository."""
         return history.touching(self._repositories.find(workspace), workspace.base, path)
 
     def later(self, workspace: Workspace, commit: str, tip: str, paths: Collection[str]) -> tuple[LogLine, ...]:
-        """The commits after `commit` up to `tip` (full ids) that touched one of the paths, newest first."""
+        """Return the commits after `commit` up to `tip` (full ids) that touched one of the paths, newest first."""
         return reverting.later_commits(self._repositories.find(workspace), commit, tip, paths)
 
     def _signature(self, author: Author) -> bytes:
         return person(author.name or "", author.email or "", self._clock())
 
     def _follow(self, repository: Repository, target: str, before: str) -> None:
-        """Bring the files of the daemon's own repository to the tip, for whoever looks there.
+        """Update the files of the daemon's own repository to the tip, for people who look there.
 
-        Whoever finds another thread at it leaves the work to that one, which looks again before it ends.
+        If another thread is already updating them, that thread checks again before it ends, so this one returns.
         """
         if not repository.is_own or target != MAIN:
             return

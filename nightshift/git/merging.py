@@ -12,18 +12,18 @@ from nightshift.git.objects import find, find_planted
 from nightshift.git.repository import Repository
 
 SHOWN = 3
-"""How many conflicting files are quoted."""
+"""Conflicting files that are quoted."""
 
 
 def rebase(repository: Repository, commit: Commit, tip: str, committer: bytes) -> Commit:
-    """The same change on top of `tip`, as a new commit on no branch.
+    """Return a new commit, on no branch, with the same change on top of `tip`.
 
     The merge base is given by a stand-in commit (the tip's tree on the change's parent), so it is exact, and found at
-    once even where the target's history was rewritten; git learned to take it as an argument only in 2.40.
+    once even if the target's history was rewritten; git accepts it as an argument only since 2.40.
 
     Raises:
-        MergeConflict: both changed the same lines, which the message shows, or they make a folder together that git
-            takes for a repository.
+        MergeConflict: Both changed the same lines, which the message shows, or together they make a folder that git
+            treats as a repository.
     """
     ours, theirs = repository.read_commit(commit.id), repository.read_commit(tip)
     stand_in = repository.write_commit(replace(theirs, parents=(commit.parent,)))
@@ -39,14 +39,14 @@ def rebase(repository: Repository, commit: Commit, tip: str, committer: bytes) -
 
 
 def three_way(repository: Repository, ours: str, theirs: str) -> tuple[protocol.MergeAnswer, bool]:
-    """Merge two commits over their merge base, without a checkout; the second value tells whether nothing conflicts."""
-    # A file that newer work put into a folder which the change renames goes along; the merged tree is judged anyway.
+    """Merge two commits over their merge base, without a checkout; the second value is True if nothing conflicts."""
+    # If the change renames a folder, a file that newer work put there moves along; the merged tree is judged anyway.
     merge = (
         *("-c", "merge.directoryRenames=true"),
         *("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs),
     )
     answer = repository.view.ask(*merge)
-    if answer.code not in {0, 1}:  # packing removes a folder that it has emptied, also one that git has just made
+    if answer.code not in {0, 1}:  # Packing removes an empty folder, even one that git has just created
         answer = repository.view.ask(*merge)
     if answer.code not in {0, 1}:
         raise GitError(f"git merge-tree failed: {answer.error}")
@@ -56,7 +56,7 @@ def three_way(repository: Repository, ours: str, theirs: str) -> tuple[protocol.
 def _conflict(
     repository: Repository, merged: protocol.MergeAnswer, commit_id: str, names: Mapping[str, str]
 ) -> MergeConflict:
-    """The conflict in words for a model: which files, and the lines in question."""
+    """Return the conflict described for a model: the files, and the conflicting lines."""
     parts = [f"newer work conflicts with this change in {', '.join(merged.conflicts)}"]
     for path in merged.conflicts[:SHOWN]:
         blob = find(merged.tree, path, repository.reader.tree)

@@ -1,4 +1,4 @@
-"""Tells which commit a branch, a tag or an id stands for; each name is looked up anew, at the time of the question."""
+"""Resolves branches, tags and ids to commits; each name is looked up again for every question."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from nightshift.git.session import Session
 
 
 class Names:
-    """Asks one `cat-file` that stays open in the repository itself, because a view has no references."""
+    """Uses one `cat-file` process that stays open in the repository itself, because a view has no references."""
 
     def __init__(self, git: Git) -> None:
         self._session = Session(git, "cat-file", "--batch-check=%(objectname) %(objecttype)")
 
     def resolve(self, *names: str) -> list[str | None]:
-        """The full id of the commit each name stands for, None where there is none. Names are data, not options."""
+        """Return the full id of the commit that each name stands for, or None. Names are data, not options."""
         asked = [name for name in names if "\n" not in name]
         lines = "".join(f"{name}^{{commit}}\n" for name in asked).encode("utf-8", "surrogateescape")
         answers = self._session.ask(lines, partial(_lines, count=len(asked)))
@@ -27,7 +27,7 @@ class Names:
         return [ids.get(name) for name in names]
 
     def close(self) -> None:
-        """End the process; the next question starts another."""
+        """End the process; the next question starts another one."""
         self._session.close()
 
 

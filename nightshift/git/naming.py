@@ -1,4 +1,4 @@
-"""Finds the commits that a name fits: a branch, tag or id, or else any beginning of an id or of a branch's name."""
+"""Finds the commits that a name matches: a branch, tag or id, or else any prefix of an id or of a branch's name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _HEADS = "refs/heads/"
 
 
 def commits_beginning(repository: Repository, start: str) -> dict[str, str]:
-    """The commits whose ids begin so, in words and by full id; none where it is no beginning of an id."""
+    """Return the commits whose ids have a prefix, by description to full id; none if it cannot be a prefix of an id."""
     if not _ID.fullmatch(start):
         return {}
     ids = repository.git.ask("rev-parse", f"--disambiguate={start}").text.split()
@@ -20,7 +20,7 @@ def commits_beginning(repository: Repository, start: str) -> dict[str, str]:
 
 
 def fitting(repository: Repository, name: str) -> dict[str, str]:
-    """The commits that a name fits, in words and by full id. What git itself takes for a name is the only one."""
+    """Return the commits that a name matches, by description to full id. A name that git resolves is the only match."""
     if "\n" in name or not name:
         return {}
     if (exact := repository.resolve(name)[0]) is not None:

@@ -1,4 +1,4 @@
-"""Git's objects as values: trees are read, commits composed, and an edit is checked before it becomes one. No I/O."""
+"""Git's objects as values: reads trees, composes commits, and checks edits. No I/O."""
 
 from __future__ import annotations
 
@@ -21,20 +21,23 @@ _NEVER = frozenset({"", ".", "..", ".git"})
 
 
 class Record(NamedTuple):
-    """Entry of a tree: git's mode, and the id of the content. Each commit that is read makes one for every file."""
+    """Entry of a tree: git's mode, and the id of the content.
+
+    A named tuple, as each commit that is read needs one per file.
+    """
 
     mode: str
     id: str
 
     @property
     def regular(self) -> bool:
-        """Tell whether this is a plain file, not a link or a submodule."""
+        """True for a plain file, False for a link or a submodule."""
         return self.mode in REGULAR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """One path to write, or with `data` None to remove."""
+    """One path to write, or to remove if `data` is None."""
 
     path: str
     mode: str
@@ -43,7 +46,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawCommit:
-    """A commit as it is stored; `author` and `committer` are git's lines of name, address and time."""
+    """A commit in stored form; `author` and `committer` are git's lines of name, address and time."""
 
     tree: str
     parents: tuple[str, ...]
@@ -52,19 +55,19 @@ class RawCommit:
     message: bytes
 
     def encode(self) -> bytes:
-        """The bytes git hashes."""
+        """Return the bytes that git hashes."""
         lines = [b"tree " + self.tree.encode(), *(b"parent " + parent.encode() for parent in self.parents)]
         return b"\n".join([*lines, b"author " + self.author, b"committer " + self.committer, b"", self.message])
 
     @property
     def committed_at(self) -> datetime:
-        """When, by the committer's clock, aware UTC; the epoch if the line cannot be read."""
+        """The commit time by the committer's clock, aware UTC; the epoch if the line cannot be read."""
         seconds = self.committer.rpartition(b"> ")[2].split(b" ")[0]
         return datetime.fromtimestamp(int(seconds) if seconds.isdigit() else 0, UTC)
 
 
 def parse_commit(raw: bytes) -> RawCommit:
-    """Read a commit object; headers that are not needed here (signatures, encodings) are passed over."""
+    """Parse a commit object; headers that are not needed here (signatures, encodings) are skipped."""
     head, _, message = raw.partition(b"\n\n")
     fields: dict[bytes, list[bytes]] = {}
     for line in head.split(b"\n"):
@@ -80,15 +83,15 @@ def parse_commit(raw: bytes) -> RawCommit:
 
 
 def person(name: str, email: str, at: datetime) -> bytes:
-    """A line of name, address and time; what would break the line is left out."""
+    """Return a line of name, address and time, without characters that would break the line."""
     clean = ["".join(c for c in text if c.isprintable() and c not in "<>").strip() for text in (name, email)]
     return f"{clean[0]} <{clean[1]}> {int(at.timestamp())} +0000".encode()
 
 
 def parse_tree(raw: bytes, id_bytes: int) -> Iterator[tuple[str, str, str]]:
-    """Mode, name and id of each entry of one tree object; `id_bytes` is 20 for SHA-1 and 32 for SHA-256.
+    """Yield mode, name and id of each entry of one tree object; `id_bytes` is 20 for SHA-1 and 32 for SHA-256.
 
-    A name that is no UTF-8 keeps its bytes as surrogate escapes.
+    A name that is not UTF-8 keeps its bytes as surrogate escapes.
     """
     at = 0
     while at < len(raw):
@@ -100,29 +103,29 @@ def parse_tree(raw: bytes, id_bytes: int) -> Iterator[tuple[str, str, str]]:
 
 _Entry = tuple[str, str, str]
 ENTRY = {size: re.compile(rb"(\d+) ([^\0]*)\0.{%d}" % size, re.DOTALL) for size in (20, 32)}
-"""One entry of a tree object, by the bytes of an id: its mode and its name."""
+"""Pattern of one entry of a tree object, by the number of bytes of an id; its groups are mode and name."""
 RUN = {size: re.compile(rb"(?:[^\0]*\0.{%d})*+" % size, re.DOTALL) for size in (20, 32)}
-"""As many whole entries as there are."""
+"""Pattern of as many complete entries as possible."""
 _FEW = 20
-"""So many entries that differ are looked for one by one."""
+"""Most differing entries that are looked for one by one."""
 
 
 def differing(old: str, new: str, load: Callable[[str], bytes]) -> dict[str, Record | None]:
-    """Return the new records of all paths at which two trees differ; None for a path that is gone.
+    """Return the new records of all paths at which two trees differ; None for a removed path.
 
-    Only the trees on the way to a difference are read, and of these only the entries that differ. Names that could lead
-    out of a folder (a hand-made tree) are left out.
+    Only the trees that contain a difference are read, and only their differing entries are parsed. Names that could
+    lead out of a folder (in a hand-made tree) are left out.
 
     Args:
-        old: the id of a tree; empty for one without files.
-        new: the id of another.
-        load: gives the bytes of a tree object.
+        old: The id of a tree; empty for one without files.
+        new: The id of another tree.
+        load: Returns the bytes of a tree object.
     """
     return {path: now for path, (_, now) in differences(old, new, load).items()}
 
 
 def differences(old: str, new: str, load: Callable[[str], bytes]) -> dict[str, tuple[Record | None, Record | None]]:
-    """Return the records of all paths at which two trees differ, as `differing`, but old and new, the old first."""
+    """Return the old and the new record of each path at which two trees differ; otherwise like `differing`."""
     records: dict[str, tuple[Record | None, Record | None]] = {}
     waiting = [("", old, new)]
     while waiting:
@@ -144,13 +147,13 @@ def differences(old: str, new: str, load: Callable[[str], bytes]) -> dict[str, t
 
 
 def _apart(old: str, new: str, load: Callable[[str], bytes]) -> tuple[list[_Entry], list[_Entry]]:
-    """The entries that only one of two trees has, or has otherwise than the other; of the old one first."""
+    """Return the entries of each tree that the other one lacks or has differently; those of the old tree first."""
     before, after = (load(id_) if id_ else b"" for id_ in (old, new))
     id_bytes = len(old or new) // 2
     if old and new and (few := _few_apart(before, after, id_bytes)):
         gone, came = (list(parse_tree(b"".join(entries), id_bytes)) for entries in few)
         return gone, came
-    # Many, or a tree made by hand that has a name twice: of these the last one counts.
+    # Many differences, or a hand-made tree with a repeated name, of which the last one counts.
     were, are = (
         {(entry[1], entry[0] == FOLDER): entry for entry in parse_tree(raw, id_bytes)} for raw in (before, after)
     )
@@ -161,9 +164,9 @@ def _apart(old: str, new: str, load: Callable[[str], bytes]) -> tuple[list[_Entr
 
 
 def _few_apart(before: bytes, after: bytes, id_bytes: int) -> tuple[list[bytes], list[bytes]] | None:
-    """The entries that differ in two trees; None when these are many, or one of the trees was made by hand.
+    """Return the entries that differ in two trees; None if there are many, or if one of the trees was made by hand.
 
-    Both are gone through in their order, over what they have in common at the speed of comparing bytes.
+    Both are traversed in their order; common parts are skipped at the speed of comparing bytes.
     """
     entry, run = ENTRY[id_bytes], RUN[id_bytes]
     gone, came = list[re.Match[bytes]](), list[re.Match[bytes]]()
@@ -189,7 +192,7 @@ def _few_apart(before: bytes, after: bytes, id_bytes: int) -> tuple[list[bytes],
 
 
 def _in_common(first: bytes, at: int, other: bytes, start: int) -> int:
-    """Count the bytes that are the same in both from these positions on."""
+    """Return how many bytes are equal in both from these positions on."""
     least, most = 0, min(len(first) - at, len(other) - start)
     while least < most:
         middle = (least + most + 1) // 2
@@ -205,18 +208,18 @@ def _order(entry: re.Match[bytes]) -> bytes:
 
 
 def folders_in(raw: bytes, id_bytes: int) -> list[str]:
-    """The ids of the folders directly in a tree object; see `parse_tree`."""
+    """Return the ids of the folders directly in a tree object; see `parse_tree`."""
     folder = FOLDER.encode()
     return [entry[0][-id_bytes:].hex() for entry in ENTRY[id_bytes].finditer(raw) if entry[1] == folder]
 
 
 def sort_key(name: bytes, *, is_folder: bool) -> bytes:
-    """Return the key by which git sorts the entries of a tree: a folder's name has a slash at its end."""
+    """Return git's sort key for the entries of a tree: a folder's name gets a final slash."""
     return name + b"/" if is_folder else name
 
 
 def find(root: str, path: str, load: Callable[[str], bytes]) -> str | None:
-    """The id of what lies at a path below a tree, reading only the trees on the way; None when nothing does."""
+    """Return the id of the file at a path below a tree, reading only the trees on the way; None if there is none."""
     id_ = root
     parts = path.split("/")
     for depth, part in enumerate(parts):
@@ -228,12 +231,12 @@ def find(root: str, path: str, load: Callable[[str], bytes]) -> str | None:
 
 
 def find_planted(old: str, new: str, load: Callable[[str], bytes]) -> str | None:
-    """The first folder that differs between two trees and that git may take for a repository in the new one.
+    """Return the first folder that differs between two trees and that git may treat as a repository in the new one.
 
     Args:
-        old: the id of a tree.
-        new: the id of the tree that comes after it.
-        load: gives the bytes of a tree object.
+        old: The id of a tree.
+        new: The id of the tree that comes after it.
+        load: Returns the bytes of a tree object.
     """
     waiting = [("", old, new)]
     while waiting:
@@ -251,17 +254,17 @@ def find_planted(old: str, new: str, load: Callable[[str], bytes]) -> str | None
 
 
 def is_text(name: str) -> bool:
-    """Tell whether a name was UTF-8; others cannot be shown, stored or sent."""
+    """Return True if a name was UTF-8; other names cannot be shown, stored or sent."""
     return is_utf8(name)
 
 
 def edits_for(change: Change, before: Mapping[str, Record]) -> list[Edit]:
     """Turn a change into the edits that really alter the tree, removals first.
 
-    Modes of existing files are kept; a new one that names its interpreter is a program, as in the sandbox.
+    Existing files keep their modes; a new file that begins with `#!` is executable, as in the sandbox.
 
     Raises:
-        GitError: a path may not be written: a bad name, a link or a submodule, or a file where a folder is.
+        GitError: A path may not be written: a bad name, a link or a submodule, or a file in place of a folder.
     """
     id_format: IdFormat = next((format_of(record.id) for record in before.values()), "sha1")
     paths = list(before)
@@ -291,7 +294,7 @@ def _check_folders(change: Change, before: Mapping[str, Record]) -> None:
 
 
 def _spellings(change: Change, before: Mapping[str, Record]) -> Spellings:
-    """The names that a new file may not be mistaken for; not looked up where no file is new."""
+    """Return the existing names that a new file must not be confused with; empty if no file is new."""
     is_new = any(text is not None and path not in before for path, text in change.items())
     return Spellings(path for path in before if change.get(path, "") is not None) if is_new else Spellings()
 

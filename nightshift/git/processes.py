@@ -1,6 +1,6 @@
-"""Git processes: each is waited for until a deadline and no longer, and all that run can be ended at once.
+"""Git processes: each is awaited until a deadline, and all running ones can be ended at once.
 
-A process is asked to end before it is killed: git then removes its locks, and a killed git leaves them in somebody's
+A process is asked to end before it is killed: git then removes its locks, while a killed git leaves them in the
 repository.
 """
 
@@ -20,15 +20,15 @@ from typing import IO
 
 from nightshift.core.errors import GitStopped
 
-# Seconds that a process has to end after it was asked to, and again after it was killed.
+# Seconds that a process has to end after SIGTERM, and again after SIGKILL.
 END_S = 1.0
-# Seconds after which a quiet process is asked whether it has ended: what it started may keep its pipes open.
+# Seconds of silence after which a process is checked for its end: processes that it started may keep its pipes open.
 QUIET_S = 0.1
 _CHUNK = 1 << 16
 
 
 class Processes:
-    """The git processes that run for one manager; thread-safe."""
+    """The git processes of one manager; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -42,7 +42,7 @@ class Processes:
 
         Raises:
             GitStopped: `stop` was called.
-            OSError: it could not be started.
+            OSError: It could not be started.
         """
         self.refuse_when_stopped()
         pipe = subprocess.PIPE
@@ -57,7 +57,7 @@ class Processes:
         return process
 
     def end(self, process: subprocess.Popen[bytes]) -> None:
-        """End a process, if it still runs, with all that it started, and close its pipes."""
+        """End a process and everything that it started, if it still runs, and close its pipes."""
         _end([process])
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe:
@@ -67,14 +67,14 @@ class Processes:
             self._running.discard(process)
 
     def stop(self) -> None:
-        """End all processes and start no more; whoever waits for one gets GitStopped."""
+        """End all processes and start no more; callers that wait for one get GitStopped."""
         self._is_stopped = True
         with self._lock:
             running = tuple(self._running)
-        _end(running)  # their pipes are closed by the threads that read them
+        _end(running)  # The threads that read their pipes close them
 
     def refuse_when_stopped(self) -> None:
-        """Raise GitStopped after `stop`: what a process answered that was ended is no answer."""
+        """Raise GitStopped after `stop`: the output of a process that was ended is no answer."""
         if self._is_stopped:
             raise GitStopped
 
@@ -83,11 +83,11 @@ def _end(processes: Collection[subprocess.Popen[bytes]]) -> None:
     running = [process for process in processes if process.poll() is None]
     for number in (signal.SIGTERM, signal.SIGKILL):
         for process in running:
-            with contextlib.suppress(ProcessLookupError):  # the group: git may have ended before what it started
+            with contextlib.suppress(ProcessLookupError):  # The whole group: git may end before its children
                 os.killpg(process.pid, number)
         deadline = time.monotonic() + END_S
         for process in running:
-            with contextlib.suppress(subprocess.TimeoutExpired):  # a disk that hangs holds even a killed process
+            with contextlib.suppress(subprocess.TimeoutExpired):  # On a hung disk even a killed process stays
                 process.wait(max(0.0, deadline - time.monotonic()))
 
 
@@ -95,7 +95,7 @@ class Output:
     """Output of a process, read until a deadline.
 
     Attributes:
-        deadline: monotonic seconds; a read that would wait longer raises TimeoutError.
+        deadline: Monotonic seconds; a read that would wait longer raises TimeoutError.
     """
 
     def __init__(self, pipe: IO[bytes]) -> None:
@@ -111,7 +111,7 @@ class Output:
         return self._take(end + 1)
 
     def read(self, size: int) -> bytes:
-        """The next `size` bytes; fewer where the output ends."""
+        """Return the next `size` bytes; fewer at the end of the output."""
         while len(self._ahead) < size and self._read_ahead():
             pass
         return self._take(size)
@@ -132,13 +132,13 @@ def write(pipe: IO[bytes], data: bytes, deadline: float) -> None:
     """Write all of the data into a pipe until a deadline (monotonic seconds).
 
     Raises:
-        TimeoutError: nobody took it in time.
-        OSError: nobody reads.
+        TimeoutError: The reader did not take it in time.
+        OSError: There is no reader.
     """
     left = memoryview(data)
     while left:
         _wait_for(pipe, select.POLLOUT, deadline)
-        left = left[os.write(pipe.fileno(), left[: select.PIPE_BUF]) :]  # so much never blocks
+        left = left[os.write(pipe.fileno(), left[: select.PIPE_BUF]) :]  # This amount never blocks
 
 
 def _wait_for(pipe: IO[bytes], event: int, deadline: float) -> None:
@@ -151,11 +151,11 @@ def _wait_for(pipe: IO[bytes], event: int, deadline: float) -> None:
 def communicate(process: subprocess.Popen[bytes], given: bytes, timeout_s: float) -> tuple[bytes, bytes]:
     """Give a process its input, and read its output and its errors until it ends.
 
-    Its own end counts, not that of its pipes: a shared connection or a cache of credentials that it started keeps them
-    open for hours.
+    The end of the process counts, not that of its pipes: a shared connection or a credential cache that it started
+    keeps them open for hours.
 
     Raises:
-        TimeoutError: it has not ended in time.
+        TimeoutError: It has not ended in time.
     """
     stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
     assert stdin
@@ -168,7 +168,7 @@ def communicate(process: subprocess.Popen[bytes], given: bytes, timeout_s: float
         pipes.register(stderr, selectors.EVENT_READ, error)
         while pipes.get_map():
             remaining_s = deadline - time.monotonic()
-            has_ended = process.poll() is not None  # before the look: what it printed at its end would be lost after it
+            has_ended = process.poll() is not None  # Checked before the read, so that its last output is not lost
             ready = pipes.select(max(0.0, min(QUIET_S, remaining_s)))
             for key, _ in ready:
                 if key.fileobj is stdin:
@@ -192,7 +192,7 @@ def communicate(process: subprocess.Popen[bytes], given: bytes, timeout_s: float
 
 
 def _write_some(descriptor: int, left: memoryview) -> memoryview:
-    """Write what fits without waiting; gives the rest, which is empty also where nobody reads."""
+    """Write as much as fits without waiting and return the rest, which is also empty if there is no reader."""
     try:
         return left[os.write(descriptor, left[: select.PIPE_BUF]) :]
     except BrokenPipeError:

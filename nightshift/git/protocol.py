@@ -1,9 +1,9 @@
-"""The language spoken with git: the arguments of each command, the streams it takes, the answers it gives. No I/O.
+"""The protocol with git: the arguments of each command, its input, and its answers. No I/O.
 
-Whatever a repository's configuration, its hooks or the daemon's environment say, none of it may run a program or
-change a byte. So git gets an environment of its own, settings that overrule every one that names a program, and, for
-all that concerns content, a folder of ours as its repository that has no configuration at all and only borrows the
-objects (see git/manager.py).
+Nothing in a repository's configuration, its hooks or the daemon's environment may run a program or change a byte. So
+git gets an environment of its own and settings that override every setting that names a program. Everything about
+content runs in a folder of ours, a repository without any configuration that only borrows the objects (see
+git/repository.py).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nightshift.core.text.encoding import encode
 from nightshift.git.objects import Edit, Record
 
 OLDEST = (2, 38)
-"""`git merge-tree --write-tree`, the merge that needs no checkout, came with this version."""
+"""The oldest supported version: the first with `git merge-tree --write-tree`, the merge without a checkout."""
 
 _OFF = (
     "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.untrackedCache=false", "core.attributesFile=/dev/null",
@@ -30,13 +30,12 @@ _OFF = (
     "tag.gpgSign=false", "push.gpgSign=false", "log.showSignature=false", "gpg.program=false", "gpg.ssh.program=false",
     "gpg.x509.program=false", "gc.auto=0", "maintenance.auto=false", "merge.conflictStyle=merge",
     "notes.displayRef=",
-    # Every call names its repository; none is to be found among the files of a tree, which may look like one.
+    # Every call names its repository; git must not discover one among the files of a tree, which may look like one.
     "safe.bareRepository=explicit",
 )  # fmt: skip
-# A commit is only worth its name if it survives a power cut. One flush for all objects of a command (git 2.36) costs
-# little.
+# A commit must survive a power cut. A single flush for all objects of a command (git 2.36) costs little.
 _DURABLE = ("core.fsync=loose-object,reference", "core.fsyncMethod=batch")
-# Milliseconds that git itself waits for a lock before it refuses; nobody asks again after that.
+# Milliseconds that git itself waits for a lock before it refuses; there is no retry after that.
 _PATIENT = ("core.filesRefLockTimeout=10000", "core.packedRefsTimeout=10000")
 _SUBMODULE = "160000"
 SETTINGS = tuple(part for setting in (*_OFF, *_DURABLE, *_PATIENT) for part in ("-c", setting))
@@ -45,7 +44,7 @@ PUSH_OPTIONS = ("--porcelain", "--no-verify", "--no-signed", "--no-follow-tags",
 PUSH_SETTINGS = ("-c", "core.hooksPath=/dev/null", "-c", "push.gpgSign=false", "-c", "push.recurseSubmodules=no",
                  "-c", "safe.bareRepository=explicit")  # fmt: skip
 RECEIVE_PACK = "git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c receive.autogc=false receive-pack"
-"""How the other end is started when it is a folder on this machine: its hooks would run as the daemon."""
+"""Command for the other end if it is a folder on this machine. Its hooks are off: they would run as the daemon."""
 
 _FIXED = {
     "LC_ALL": "C", "LANGUAGE": "C", "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0",
@@ -62,22 +61,22 @@ _PERSONAL = (
 
 
 def private_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for all but pushing: no configuration, no transport, of the daemon's only PATH."""
+    """Return the environment for everything but pushing: no configuration, no transport, only PATH of the daemon's."""
     path = {name: environ[name] for name in ("PATH",) if name in environ}
     return {**path, **_FIXED, "HOME": "/nonexistent", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_ALLOW_PROTOCOL": "none"}
 
 
 def push_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for pushing: the owner's own configuration, with his credentials, no repository's."""
+    """Return the environment for pushing: the owner's configuration and credentials, but no repository's."""
     own = {name: environ[name] for name in ("PATH", *_PERSONAL) if name in environ}
     fixed = {name: value for name, value in _FIXED.items() if name != "GIT_CONFIG_NOSYSTEM"}
     return {**own, **fixed, "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh"}
 
 
 def view_files(id_format: str) -> dict[str, str]:
-    """Return the files that make a folder a view: a bare repository whose objects are named by `id_format`.
+    """Return the files that make a folder a view: a bare repository whose object ids have the format `id_format`.
 
-    The attribute makes patches binary, which apply to exactly one content of a file or not at all.
+    The attribute makes patches binary: such a patch applies to exactly one content of a file or not at all.
     """
     core = "[core]\n\trepositoryFormatVersion = 1\n\tbare = true\n"
     return {
@@ -88,13 +87,14 @@ def view_files(id_format: str) -> dict[str, str]:
 
 
 def patch(differences: Mapping[str, tuple[Record | None, Record | None]]) -> bytes:
-    """Write a patch for `git apply` that turns files of one tree into those of another, from both records of each path.
+    """Write a patch for `git apply` that turns one tree's files into another's, from both records of each path.
 
-    Contents stand in it by their ids, since git has them: it applies to exactly one content of a file or not at all.
+    Contents are given by their ids, since git has them: the patch applies to exactly one content of a file or not at
+    all.
     """
     lines = list[bytes]()
     for path, (was, now) in sorted(differences.items()):
-        if was and now and was.mode[:3] != now.mode[:3]:  # a file that became a link goes and comes
+        if was and now and was.mode[:3] != now.mode[:3]:  # A file that became a link is removed and added
             lines += [*_patch(path, was, None), *_patch(path, None, now)]
         else:
             lines += _patch(path, was, now)
@@ -131,14 +131,14 @@ def _quote(path: str) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeAnswer:
-    """Result of merge-tree: the merged tree (with conflict markers where `conflicts` names files)."""
+    """Result of merge-tree: the merged tree, with conflict markers in the files that `conflicts` names."""
 
     tree: str
     conflicts: tuple[str, ...] = ()
 
 
 def parse_merge(output: bytes) -> MergeAnswer:
-    """Read the answer of `git merge-tree --write-tree -z --name-only`."""
+    """Parse the answer of `git merge-tree --write-tree -z --name-only`."""
     fields = output.decode("utf-8", "replace").split("\0")
     conflicts: list[str] = []
     for path in fields[1:]:
@@ -149,7 +149,7 @@ def parse_merge(output: bytes) -> MergeAnswer:
 
 
 def conflict_excerpt(text: str, *, around: int = 3, max_lines: int = 40) -> str:
-    """The conflicting parts of a file that holds markers, with a few lines of code around each."""
+    """Return the conflicting parts of a file with conflict markers, with a few lines of code around each."""
     lines = text.split("\n")
     wanted: set[int] = set()
     inside = False
@@ -164,21 +164,21 @@ def conflict_excerpt(text: str, *, around: int = 3, max_lines: int = 40) -> str:
 
 
 def note_paths(commit: str) -> tuple[str, ...]:
-    """List the paths where the note on a commit may lie: git adds folders as notes grow in number, we use one."""
+    """List the possible paths of the note on a commit: git adds folders as the number of notes grows, we use one."""
     return (f"{commit[:2]}/{commit[2:]}", commit, f"{commit[:2]}/{commit[2:4]}/{commit[4:]}")
 
 
 def note_edits(commit: str, text: str) -> list[Edit]:
-    """The edits of a notes tree that put `text` beside a commit and take an older note away, wherever it lies."""
+    """Return the edits of a notes tree that set the note on a commit and remove an older note, wherever it is."""
     here, *elsewhere = note_paths(commit)
     old = [Edit(path=path, mode="100644", data=None) for path in elsewhere]
     return [*old, Edit(path=here, mode="100644", data=text.encode("utf-8", "replace"))]
 
 
 def log_line(entry: str, home: str) -> LogLine:
-    """Read one entry of `git log` in the format id, committer's time, author, message, parted by U+001F.
+    """Parse one entry of `git log` with the fields id, committer's time, author and message, separated by U+001F.
 
-    The task of another home than this one (empty: of any) is none of ours.
+    A task of another home than this one is ignored; an empty `home` accepts the tasks of all homes.
     """
     id_, seconds, author, message = entry.split("\x1f", 3)
     is_ours = not home or home_of(message) in {"", home}
@@ -192,38 +192,38 @@ def log_line(entry: str, home: str) -> LogLine:
 
 
 def version_of(answer: str) -> tuple[int, int]:
-    """The version in the answer of `git --version`; (0, 0) when it names none."""
+    """Return the version in the answer of `git --version`; (0, 0) if there is none."""
     match = re.search(r"(\d+)\.(\d+)", answer)
     return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
 def is_local(url: str) -> bool:
-    """Tell whether a remote's address is a folder on this machine."""
+    """Return True if a remote's address is a folder on this machine."""
     return url.startswith("file://") or not re.match(r"[^/]*:", url)
 
 
 def url_fault(url: str) -> str | None:
-    """Say why nothing is pushed to this address, or None. `ext::` and its like name a program to run."""
+    """Return why nothing is pushed to this address, or None. `ext::` and similar addresses name a program to run."""
     return "its address names a program" if url.startswith("-") or re.match(r"[A-Za-z0-9+.-]*::", url) else None
 
 
 def read_refused(answer: str) -> frozenset[str]:
-    """The references that the other end, or git itself, did not move, in the answer of `git push --porcelain`."""
+    """Return the references that the remote, or git itself, did not move, from the answer of `git push --porcelain`."""
     lines = (line.split("\t") for line in answer.split("\n"))
     return frozenset(line[1].rpartition(":")[2] for line in lines if len(line) == 3 and line[0] == "!")
 
 
 def lock_in(error: str) -> str | None:
-    """The lock because of which git refused to go on, None where that was not the reason."""
+    """Return the lock because of which git refused, or None if there was another reason."""
     match = re.search(r"[Uu]nable to create '(.+?\.lock)': File exists", error)
     return match[1] if match else None
 
 
 def without_advice(error: str) -> str:
-    """An error without the paragraph in which git says what other process may hold a lock."""
+    """Remove git's paragraph about other processes that may hold a lock."""
     return error.partition("\n\nAnother git process seems to be running")[0]
 
 
 def without_password(text: str) -> str:
-    """The text without user names and passwords in addresses."""
+    """Mask user names and passwords in addresses."""
     return re.sub(r"(?<=://)[^/@\s]+@", "***@", text)

@@ -1,8 +1,8 @@
-"""Pushes a branch and the evidence with the owner's credentials; of the repository's configuration it takes an address.
+"""Pushes a branch and the evidence with the owner's credentials, to the address in the repository's configuration.
 
-The notes go along in the same push, because a second connection may cost a second. They never stand in the way of the
-branch: where the other end refuses both at once, the branch is pushed alone; where notes of somebody else came first,
-those are left as they are, and it is told.
+The notes are sent in the same push, because a second connection may cost a second. They never block the branch: if the
+remote refuses both, the branch is pushed alone. If somebody else's notes came first, those are left unchanged, and the
+result says so.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from nightshift.git.repository import Repository
 
 
 def push(repository: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> PushResult:
-    """Push a branch (short name), and the notes, to where the repository's configuration says; never by force.
+    """Push a branch (short name), and the notes, to the repository's configured remote; never by force.
 
     The push starts from the view: a repository's own settings may name programs to run (credential helpers, ssh
-    commands, the other end of a connection). Remote-tracking branches stay as they are.
+    commands, the other end of a connection). Remote-tracking branches are not changed.
 
     Args:
-        repository: the one whose branch it is.
-        branch: the branch's short name.
-        env: made by `protocol.push_environment`.
-        timeout_s: after this a push is ended.
+        repository: The repository of the branch.
+        branch: The branch's short name.
+        env: The environment from `protocol.push_environment`.
+        timeout_s: Timeout of each push.
 
     Raises:
-        GitError: the branch was refused, or the push failed or took too long.
+        GitError: The branch was refused, or the push failed or timed out.
     """
     url = repository.configuration().remote_url
     if not url:
@@ -55,7 +55,7 @@ def push(repository: Repository, branch: str, env: Mapping[str, str], timeout_s:
 
 @dataclass(frozen=True, slots=True)
 class RemoteEnd:
-    """The other end of a push."""
+    """The remote end of a push."""
 
     repository: Repository
     url: str
@@ -63,9 +63,9 @@ class RemoteEnd:
     timeout_s: float
 
     def push(self, *refs: str, lease: str = "") -> Answer:
-        """Push references, each `id:name`; what is refused is in the answer.
+        """Push references, each `id:name`; the answer names the refused ones.
 
-        With a lease (`name:id`) a branch is moved from there alone, to wherever; without one only forwards.
+        With a lease (`name:id`) a branch is moved only from that commit, but to any commit; without one only forwards.
         """
         objects = {"GIT_OBJECT_DIRECTORY": str(self.repository.common / "objects")}
         git = Git(
@@ -83,6 +83,6 @@ class RemoteEnd:
 
 
 def _push_again(repository: Repository, away: RemoteEnd, notes: str | None) -> bool:
-    """Push the notes as they are now, where another worker has added to them and perhaps pushed them already."""
+    """Push the current notes if another worker has added to them, and perhaps pushed them; return True on success."""
     newer = repository.resolve(NOTES)[0]
     return newer != notes and not away.push(f"{newer}:{NOTES}").code

@@ -1,4 +1,4 @@
-"""The repositories in use, each opened once, and the daemon's own, made on first use."""
+"""The repositories in use, each opened once, and the daemon's own, created on first use."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from nightshift.git.storing import Store
 from nightshift.git.trees import Reader
 
 OPEN = 8
-"""How many repositories of the owner's stay open; one that is closed is opened again when it is needed."""
+"""Most of the owner's repositories that stay open; a closed one is opened again when it is needed."""
 Where = Workspace | str | None
 """A workspace, a folder in somebody's checkout, or None for the daemon's own repository."""
 
 
 class Repositories:
-    """Finds and keeps repositories; thread-safe.
+    """Finds and caches repositories; thread-safe.
 
     Args:
-        workspace: the daemon's own; the views of all others lie in its `.git` too.
-        author: who stands in commits, ahead of what each repository says.
-        signature: gives an author's line for a commit made now.
-        environ: the daemon's environment.
-        home: the id of the home whose tasks are worked on.
-        processes: those that git runs in.
+        workspace: The daemon's own repository; its `.git` also contains the views of all others.
+        author: The author of commits, which overrides each repository's configuration.
+        signature: Returns an author's line for a commit made now.
+        environ: The daemon's environment.
+        home: The id of the home whose tasks are worked on.
+        processes: The git processes.
     """
 
     def __init__(
@@ -61,10 +61,10 @@ class Repositories:
         self._opened: dict[Path, Repository] = {}
 
     def find(self, where: Where) -> Repository:
-        """The repository, opened if it is not yet.
+        """Return the repository, opened if it is not open yet.
 
         Raises:
-            GitError: it cannot be used; the message begins with the field `repo`.
+            GitError: It cannot be used; the message begins with the field `repo`.
         """
         with self._lock:
             own = self._open_own()
@@ -78,9 +78,9 @@ class Repositories:
             return repository
 
     def _close_least_used(self, repository: Repository) -> None:
-        """Close those that were used longest ago: each keeps processes, descriptors and trees.
+        """Close the least recently used repositories: each keeps processes, descriptors and trees.
 
-        They are not forgotten, since a task may still hold one: it opens what it needs, and is closed again here.
+        They stay in the cache, since a task may still hold one: it reopens what it needs, and is closed again here.
         """
         self._opened[repository.git.folder] = self._opened.pop(repository.git.folder, repository)
         others = [other for other in self._opened.values() if not other.is_own]
@@ -91,7 +91,7 @@ class Repositories:
         """Return the line that `git --version` prints.
 
         Raises:
-            GitError: there is no git, or it is too old.
+            GitError: There is no git, or it is too old.
         """
         answer = Git(Path("/"), self._env, processes=self._processes)("--version").text
         if protocol.version_of(answer) < protocol.OLDEST:
@@ -100,13 +100,13 @@ class Repositories:
         return answer
 
     def renew(self, author: Author) -> None:
-        """Put another name into commits from now on, also in repositories that are open."""
+        """Use another author in commits from now on, also in repositories that are open."""
         with self._lock:
             self._author = author
             self._opened = {folder: replace(repository, named=author) for folder, repository in self._opened.items()}
 
     def close(self) -> None:
-        """End all processes; whoever waits for git gets GitStopped, and so does whoever asks after that."""
+        """End all processes; callers that wait for git get GitStopped, and so do all later callers."""
         self._processes.stop()
         with self._lock:
             self._forget()
@@ -117,7 +117,7 @@ class Repositories:
         self._opened.clear()
 
     def _open_own(self) -> Repository:
-        """The daemon's own repository; made, or made again, where it is not there."""
+        """Return the daemon's own repository, created if it is missing."""
         folder = self._workspace / ".git"
         if not (folder / "HEAD").exists():
             self._forget()
@@ -128,7 +128,7 @@ class Repositories:
         return self._opened.get(folder) or self._begin(self._open(self._workspace))
 
     def _begin(self, own: Repository) -> Repository:
-        """Give main its first commit; of several processes that try, one does it."""
+        """Give main its first commit; if several processes try, one succeeds."""
         if own.resolve(MAIN) == [None]:
             by = self._signature(own.author)
             first = RawCommit(tree="", parents=(), author=by, committer=by, message=b"Begin\n")
@@ -144,7 +144,7 @@ class Repositories:
         if earlier and earlier.id_format == location.id_format:
             earlier = self._opened[location.folder] = replace(earlier, config_stamp=stamp)
             return earlier
-        if earlier:  # cloned anew, with ids of another kind
+        if earlier:  # Replaced by a clone with another id format
             self._opened.pop(location.folder).close()
         refuse_unusable(location)
         objects = {
@@ -178,9 +178,9 @@ class Repositories:
         return repository
 
     def _make_view(self, location: Place) -> Path:
-        """The folder that stands for a repository without configuration; harmless to make again."""
+        """Return the folder of a repository's view, which has no configuration; creating it again is harmless."""
         name = sha256(os.fsencode(location.common)).hexdigest()[:16]
-        # Another may take the repository's place.
+        # The repository may be replaced by one with another id format.
         name += "" if location.id_format == "sha1" else f"-{location.id_format}"
         view = self._workspace / ".git" / "nightshift" / "views" / name
         if not (view / "HEAD").exists():
@@ -192,6 +192,6 @@ class Repositories:
 
 
 def _list_submodule_stores(common: Path) -> str:
-    """The object stores of the submodules that the owner has checked out, as git wants them."""
+    """Return the object stores of the submodules that the owner has checked out, in git's form of a list."""
     stores = (path for path in (common / "modules").rglob("objects") if (path.parent / "HEAD").is_file())
     return os.pathsep.join(map(str, sorted(stores)))

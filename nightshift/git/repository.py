@@ -1,9 +1,9 @@
-"""One repository: its references, and through a view its objects.
+"""One repository: its references, and its objects through a view.
 
-A *view* is a folder of ours that git takes for a repository with no configuration, no hooks, no attributes and no
-references, and that borrows only the object store of the real one. All that concerns content runs in the view; what it
-cannot do is move references, so those few commands run in the repository itself, under settings that overrule
-everything that could start a program (git/protocol.py).
+A *view* is a folder of ours that git treats as a repository with no configuration, no hooks, no attributes and no
+references, and that borrows only the object store of the real one. Everything about content runs in the view. It cannot
+move references, so those few commands run in the repository itself, under settings that override everything that could
+start a program (git/protocol.py).
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from nightshift.storage.files.whole import flush
 NO_LOG = ("-c", "core.logAllRefUpdates=false")
 MOVE = ("update-ref", "-m", "nightshift", "--stdin")
 TREES = 16
-"""Cache size: trees, and subtrees."""
+"""Most cached trees of commits, and most cached parts of them."""
 K = TypeVar("K")
 V = TypeVar("V")
 _IN_PROGRESS = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
 
 
 def _keep_last(values: dict[K, V], key: K, make: Callable[[], V]) -> V:
-    """Return the value under a key, made where it is missing; at most TREES values stay. Safe between threads."""
+    """Return the cached value of a key, computed if it is missing; at most TREES values are cached. Thread-safe."""
     value = values.get(key)
     if value is None:
         value = make()
@@ -52,11 +52,11 @@ def _keep_last(values: dict[K, V], key: K, make: Callable[[], V]) -> V:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
-    """One repository: `git` works in it and sees its references, `view` sees nothing but its objects.
+    """One repository: `git` runs in it and sees its references, `view` sees nothing but its objects.
 
-    What stores objects does so in the view or through `store`, under the lock `storing`. `home` is the id of the
-    home whose tasks are worked on (see `core.tasks.commit_message.HOME`). `named` stands in commits ahead of what git's
-    `configuration` says, which is read anew at each call. `config_stamp` is that of `discovery.Place` at its opening.
+    Objects are stored in the view or through `store`, under the lock `storing`. `home` is the id of the home whose
+    tasks are worked on (see `core.tasks.commit_message.HOME`). `named` is the author of commits and overrides git's
+    `configuration`, which is read again at each call. `config_stamp` is that of `discovery.Place` at its opening.
     """
 
     root: Path
@@ -80,32 +80,32 @@ class Repository:
 
     @property
     def author(self) -> Author:
-        """Author of a commit that is made now. Raises GitError where git cannot read its configuration."""
+        """Author of a commit that is made now. Raises GitError if git cannot read its configuration."""
         return self.named if self.named.name and self.named.email else self.named.over(self.configuration().author)
 
     def tree(self, commit: str) -> GitTree:
-        """The tree of a commit by its full id; the last few are kept. Raises GitError when there is no such commit."""
+        """Return the tree of a commit by its full id; the last few are cached. Raises GitError if there is none."""
         return _keep_last(
             self.trees, commit, lambda: GitTree(commit, self.read_commit(commit).tree, self.reader, self._describe)
         )
 
     def part(self, commit: str, scope: Scope) -> Tree:
-        """The part of a commit's tree that a task sees; the last few are kept, as of `tree`."""
+        """Return the part of a commit's tree that a task sees; the last few are cached, as in `tree`."""
         return _keep_last(self.parts, (commit, scope), lambda: scope.of(self.tree(commit)))
 
     def _describe(self, commit: str) -> str:
-        """The tag nearest to a commit; empty where there is none, or the way to it is too long."""
+        """Return the tag nearest to a commit; empty if there is none, or if the search times out."""
         try:
             return self.git.ask("describe", "--tags", "--long", "--match=*[0-9]*", commit, timeout_s=20).text
         except GitError:
             return ""
 
     def read_commit(self, commit: str) -> RawCommit:
-        """A commit by its full id.
+        """Return a commit by its full id.
 
         Raises:
-            BaseGone: there is no such commit.
-            GitError: it is something else, or could not be read.
+            BaseGone: There is no such commit.
+            GitError: The object is not a commit, or could not be read.
         """
         try:
             kind, raw = self.reader.get(commit)
@@ -116,14 +116,14 @@ class Repository:
         return parse_commit(raw)
 
     def refuse_gone(self, commit: str, parent: str | None = None) -> None:
-        """Refuse a commit that the repository does not hold any more, as after a rewritten branch and `git gc`.
+        """Refuse a commit that is no longer in the repository, for example after a rewritten branch and `git gc`.
 
-        Looked for are the commit, its parent, its root tree and the trees in that; git keeps or drops what is below
-        together with them. Files are not looked for, since a partial clone may lack them. A process of its own looks:
-        one that stays open still reads the packs that were removed.
+        This checks the commit, its parent, its root tree and the trees in that; git keeps or drops everything below
+        together with them. Files are not checked, since a partial clone may lack them. A new process does it, because a
+        process that stays open still reads packs that were removed.
 
         Raises:
-            BaseGone: one of them is missing.
+            BaseGone: An object is missing.
         """
         root = self.read_commit(commit).tree
         try:
@@ -136,37 +136,37 @@ class Repository:
             raise BaseGone(f"{missing[0]}, which commit {commit} rests on, is not in {self.root} any more")
 
     def resolve(self, *names: str) -> list[str | None]:
-        """The full id of the commit each name stands for, None where there is none. Names are data, not options."""
+        """Return the full id of the commit that each name stands for, or None. Names are data, not options."""
         return self.names.resolve(*names)
 
     def close(self) -> None:
-        """End the processes that stay open and forget what was read; whoever asks after that starts them again."""
+        """End the open processes and clear the caches; later calls start them again."""
         self.trees.clear()
         self.parts.clear()
         for session in (self.reader, self.names, self.logged, self.unlogged):
             session.close()
 
     def write_commit(self, commit: RawCommit, edits: Collection[Edit] = ()) -> str:
-        """Store a commit of its tree with edits made in that; gives its id. The tree may be empty, that of no files.
+        """Store a commit whose tree has edits applied, and return its id. An empty tree id stands for no files.
 
         Raises:
-            GitError: it could not be stored.
+            GitError: It could not be stored.
         """
         new = NewObjects(self.id_format, self.reader.tree)
         tree = new.tree(commit.tree, edits) if edits or not commit.tree else commit.tree
         id_ = new.add("commit", replace(commit, tree=tree).encode())
         self.store.put(new.objects)
         if edits:
-            self.reader.keep(tree, new.objects[tree].partition(b"\0")[2])  # whoever sees the commit reads its root
+            self.reader.keep(tree, new.objects[tree].partition(b"\0")[2])  # Readers of the commit need its root
         return id_
 
     def move(self, *moves: tuple[str, str, str | None], reflog: bool = True) -> str:
-        """Move references (full name, new id, old id or None) together, each only from where it is expected.
+        """Move references (full name, new id, old id or None) together, each only from its expected commit.
 
-        Gives what git said when one of them was elsewhere, and none was moved; "" when all moved.
+        Returns git's message if one of them was elsewhere, so that none was moved; "" if all moved.
 
         Raises:
-            ReferenceLocked: one of them is locked, and none was moved.
+            ReferenceLocked: A reference is locked, and none was moved.
         """
         text = "".join(f"option no-deref\nupdate {name} {new} {old or '0' * len(new)}\n" for name, new, old in moves)
         session = self.logged if reflog else self.unlogged
@@ -177,18 +177,18 @@ class Repository:
         return ""
 
     def _settle(self, names: Iterable[str]) -> None:
-        """Have the references' new names on the disk.
+        """Flush the folders of moved references to the disk.
 
-        Git flushes what a reference says before it renames it into place, and never the folder: after a power cut the
-        old one may come back, although the database knows by then that the task is done.
+        Git flushes a reference's content before it renames the file into place, but never the folder: after a power cut
+        the old reference may come back, although the database already records that the task is done.
         """
         for folder in {(self.common / name).parent for name in names}:
-            with contextlib.suppress(FileNotFoundError):  # a repository that keeps its references in another form
+            with contextlib.suppress(FileNotFoundError):  # The repository stores references in another form
                 flush(folder)
 
 
 def _read_refusal(answer: Output) -> str:
-    """Read the answer to a move: empty, or the words of a refusal, after which git ends."""
+    """Read the answer to a move: empty, or the message of a refusal, after which git ends."""
     words, steps = b"", 3
     while steps:
         line = answer.readline()
@@ -204,7 +204,7 @@ def _read_refusal(answer: Output) -> str:
 
 
 def find_checkout(repository: Repository, branch: str) -> str | None:
-    """Tell where a branch is checked out, rebased or bisected; None where the branch may be moved."""
+    """Return where a branch is checked out, rebased or bisected; None if the branch may be moved."""
     checkout = repository.git("for-each-ref", "--format=%(worktreepath)", branch).text
     if checkout:
         return checkout

@@ -1,4 +1,4 @@
-"""Takes a commit back by a three-way merge that needs no checkout, and tells from history what was taken back."""
+"""Reverts a commit by a three-way merge that needs no checkout, and finds reverts in the history."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _FORM = "--format=%H%x1f%ct%x1f%an%x1f%B"
 
 
 def take_back(repository: Repository, commit: str, tip: str, message: bytes, committer: bytes) -> Commit:
-    """The tip without what `commit` changed, as a new commit on no branch; its tree may be the tip's own.
+    """Return a new commit on no branch: the tip without the changes of `commit`. Its tree may equal the tip's.
 
     The base of the merge is the commit, the other side its parent. Both sides are stand-in commits on top of the base,
     so that git finds it as their merge base at once.
 
     Raises:
-        MergeConflict: later commits changed the same lines; nothing but its paths is known.
-        GitError: the commit is a merge or the first of its history, or git would take what
-            is left for a repository.
+        MergeConflict: Later commits changed the same lines; only the paths are known.
+        GitError: The commit is a merge or the first of its history, or git would treat the resulting folder as a
+            repository.
     """
     taken, newest = repository.read_commit(commit), repository.read_commit(tip)
     if len(taken.parents) != 1:
@@ -44,12 +44,12 @@ def take_back(repository: Repository, commit: str, tip: str, message: bytes, com
 
 
 def with_message(repository: Repository, commit: Commit, message: bytes) -> Commit:
-    """The same commit with another message; no branch is moved."""
+    """Return the commit with another message; no branch is moved."""
     return replace(commit, id=repository.write_commit(replace(repository.read_commit(commit.id), message=message)))
 
 
 def find_revert(repository: Repository, commit: str, tip: str) -> str | None:
-    """The commit in the history of `tip` that takes `commit` back, unless that was taken back in its turn."""
+    """Return the commit in the history of `tip` that reverts `commit`, unless it was reverted itself; None if none."""
     grep = ("log", "-z", _FORM, "--fixed-strings", f"--grep={commit}", f"{commit}..{tip}")
     for entry in repository.view(*grep).out.decode("utf-8", "replace").split("\0"):
         id_, _, rest = entry.partition("\x1f")
@@ -59,13 +59,13 @@ def find_revert(repository: Repository, commit: str, tip: str) -> str | None:
 
 
 def list_changed_paths(repository: Repository, old: str, new: str) -> frozenset[str]:
-    """The paths at which two commits differ."""
+    """Return the paths at which two commits differ."""
     before, after = (repository.read_commit(each).tree for each in (old, new))
     return frozenset(differing(before, after, repository.reader.tree))
 
 
 def later_commits(repository: Repository, commit: str, tip: str, paths: Collection[str]) -> tuple[LogLine, ...]:
-    """The commits after `commit` up to `tip` that touched one of the paths, newest first; a hundred at most."""
+    """Return the commits after `commit` up to `tip` that touched one of the paths, newest first; at most a hundred."""
     if not paths:
         return ()
     asked = ("log", "-z", "--max-count=100", "--no-renames", _FORM, f"{commit}..{tip}", "--", *sorted(paths))

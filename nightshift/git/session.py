@@ -1,4 +1,4 @@
-"""A git command that stays open and is asked one question at a time; starting git anew costs more than most answers."""
+"""A git process that stays open and answers one question at a time; starting git again costs more than most answers."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from nightshift.git.commands import Git
 from nightshift.git.processes import Output, write
 
 T = TypeVar("T")
-# Seconds; more than git itself waits for a lock (git/protocol.py) and than a slow disk takes for a large object.
+# Seconds; longer than git itself waits for a lock (git/protocol.py) and than a slow disk needs for a large object.
 ANSWER_S = 60.0
 
 
 class Session:
-    """Thread-safe; a process that died is started again once.
+    """A git process that answers questions; thread-safe. A process that died is restarted once.
 
     Args:
-        git: where it runs.
-        args: the command.
-        answer_s: seconds after which a question without an answer is given up.
-        stderr: where its errors go; with `subprocess.STDOUT` they are part of the answers.
+        git: The repository to run in.
+        args: The command.
+        answer_s: Timeout of a question, in seconds.
+        stderr: The target of its errors; with `subprocess.STDOUT` they are part of the answers.
     """
 
     def __init__(self, git: Git, *args: str, answer_s: float = ANSWER_S, stderr: int = subprocess.DEVNULL) -> None:
@@ -34,17 +34,17 @@ class Session:
         self._output: Output
 
     def ask(self, question: bytes, read: Callable[[Output], T]) -> T:
-        """Write a question and let `read` take the whole answer; it raises EOFError for one that is cut off.
+        """Write a question and let `read` read the whole answer; `read` raises EOFError if the answer is cut off.
 
         Raises:
-            GitError: no answer came in time, or the command ended, and once more when it was started again.
-            KeyError: what `read` raises for a whole answer that says no.
+            GitError: The question timed out, or the command ended, also after a restart.
+            KeyError: Raised by `read` for a complete negative answer.
         """
         with self._lock:
             return self._ask(question, read, again=True)
 
     def close(self) -> None:
-        """End the process, if nobody waits for its answer; the next question starts another."""
+        """End the process, unless a caller waits for its answer; the next question starts another one."""
         if self._lock.acquire(blocking=False):
             try:
                 self._stop()
@@ -76,7 +76,7 @@ class Session:
         except KeyError:
             raise
         except BaseException:
-            self._stop()  # what is left of the answer would be taken for the next one
+            self._stop()  # The rest of the answer would be read as the next one
             raise
 
     def _stop(self) -> None:

@@ -1,4 +1,4 @@
-"""A lock that many may share, or one has alone: those who store objects, and the one who throws old ones away."""
+"""A lock that is shared by threads that store objects, and exclusive for the thread that drops old ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 
 class SharedLock:
-    """A lock that is shared or exclusive; whoever wants it alone is not overtaken by newcomers."""
+    """A lock that is shared or exclusive. Newcomers wait behind a thread that wants it exclusively."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -16,7 +16,7 @@ class SharedLock:
 
     @contextlib.contextmanager
     def share(self) -> Iterator[None]:
-        """Hold it beside others."""
+        """Hold the lock together with other threads."""
         with self._changed:
             self._changed.wait_for(lambda: not self._exclusive)
             self._holders += 1
@@ -29,7 +29,7 @@ class SharedLock:
 
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Hold it alone, when all others have let go of it; newcomers wait."""
+        """Hold the lock alone, after all other threads have released it; newcomers wait."""
         with self._changed:
             self._changed.wait_for(lambda: not self._exclusive)
             self._exclusive = True

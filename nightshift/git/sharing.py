@@ -1,8 +1,9 @@
 """Work on a branch that several nodes move: follow the remote, and move it by compare-and-swap.
 
-The remote's branch is the truth. A node judges on top of its tip, pushes with the tip that it saw
-(`--force-with-lease=ref:old`), and starts again where another one was first. What the daemon's own workspace holds
-follows it; in a repository of the owner's it is a name of ours (`git.fetching.FETCHED`), and his branches stay.
+The remote's branch is authoritative. A node judges on top of its tip, pushes with the tip that it saw
+(`--force-with-lease=ref:old`), and starts again if another node was first. The daemon's own workspace follows it. In
+one of the owner's repositories a reference of ours follows it (`git.fetching.FETCHED`), and the owner's branches are
+unchanged.
 """
 
 from __future__ import annotations
@@ -25,23 +26,23 @@ _RETRIES = 5
 _HEADS = "refs/heads/"
 _INPUTS = "refs/nightshift/inputs/"
 _BEHIND = ("stale info", "fetch first", "non-fast-forward", "cannot lock ref", "failed to update ref")
-"""How git says that the branch is not where it was expected."""
+"""Messages of git for a branch that is not at its expected commit."""
 
 
 def short(target: str) -> str:
-    """The short name of the branch at the remote that a target follows."""
+    """Return the short name of the remote's branch that a target follows."""
     return target.removeprefix(FETCHED).removeprefix(_HEADS)
 
 
 def follow(repository: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> str | None:
-    """Fetch a branch and let the local name that follows it be where it is; its tip, None where the remote has none.
+    """Fetch a branch and move the local reference that follows it; return its tip, None if the remote has none.
 
-    The workspace's own main is moved where nothing of it would be lost: where the remote goes on from it, or where it
-    holds nothing yet. One that is ahead is pushed.
+    The workspace's own main is moved only if nothing is lost: if the remote is ahead of it, or if it contains nothing
+    yet. If it is ahead of the remote, it is pushed.
 
     Raises:
-        RemoteAway: the remote could not be asked.
-        GitError: both have gone different ways.
+        RemoteAway: The remote could not be reached.
+        GitError: The histories have diverged.
     """
     if not repository.is_own:
         return fetch_tip(repository, branch, env, timeout_s)
@@ -57,10 +58,10 @@ def follow(repository: Repository, branch: str, env: Mapping[str, str], timeout_
 
 
 def fetch_tip(repository: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> str | None:
-    """Fetch a branch; its tip at the remote, None where it has none such.
+    """Fetch a branch; return its tip at the remote, None if it does not exist there.
 
     Raises:
-        RemoteAway: the remote could not be asked.
+        RemoteAway: The remote could not be reached.
     """
     try:
         here = fetch(repository, branch, env, timeout_s)
@@ -70,10 +71,10 @@ def fetch_tip(repository: Repository, branch: str, env: Mapping[str, str], timeo
 
 
 def _join(repository: Repository, local: str | None, there: str) -> bool:
-    """Move the workspace's main to where the remote is, if nothing is lost; False where it is ahead, or has moved.
+    """Move the workspace's main to the remote's tip, if nothing is lost; False if main is ahead, or has moved.
 
     Raises:
-        GitError: both have gone different ways.
+        GitError: The histories have diverged.
     """
     if local == there:
         return True
@@ -91,12 +92,13 @@ def _join(repository: Repository, local: str | None, there: str) -> bool:
 def publish(
     repository: Repository, commit: str, branch: str, expected: str | None, env: Mapping[str, str], timeout_s: float
 ) -> bool:
-    """Move a branch of the remote from `expected` (None: it is not there) to a commit; False: it moved meanwhile.
+    """Move a branch of the remote from `expected` (None: it does not exist) to a commit; False if it moved meanwhile.
 
     An empty commit removes it.
 
     Raises:
-        RemoteAway: the push failed for another reason.
+        RemoteAway: The push failed for another reason.
+        GitError: There is no remote, or its address names a program.
     """
     url = repository.configuration().remote_url
     if not url or (fault := protocol.url_fault(url)):
@@ -112,10 +114,10 @@ def publish(
 
 
 def publish_text(repository: Repository, text: str, env: Mapping[str, str], timeout_s: float) -> str:
-    """Keep a text at the remote, under a name of ours; the blob's id.
+    """Store a text at the remote, under a reference of ours; return the blob's id.
 
     Raises:
-        GitError: it could not be pushed.
+        GitError: It could not be pushed.
     """
     url = repository.configuration().remote_url or ""
     if fault := protocol.url_fault(url):
@@ -128,20 +130,20 @@ def publish_text(repository: Repository, text: str, env: Mapping[str, str], time
 
 
 def read_published(repository: Repository, blob: str, env: Mapping[str, str], timeout_s: float) -> str:
-    """Read a text that a node has kept at the remote.
+    """Read a text that a node has stored at the remote.
 
     Raises:
-        GitError: it could not be fetched.
+        GitError: It could not be fetched.
     """
     fetch_object(repository, f"{_INPUTS}{blob}", env, timeout_s)
     return repository.git("cat-file", "blob", blob).text
 
 
 def clone(url: str, folder: Path, env: Mapping[str, str], timeout_s: float, processes: Processes) -> None:
-    """Make a repository that follows a remote, on the remote's own branch and without any files.
+    """Create a repository that follows a remote, on the remote's own branch and without any checked-out files.
 
     Raises:
-        GitError: it could not be fetched, or has no commit yet.
+        GitError: It could not be fetched, or has no commit yet.
     """
     if fault := protocol.url_fault(url):
         raise GitError(f"{protocol.without_password(url)} was not fetched: {fault}")
@@ -162,6 +164,6 @@ def clone(url: str, folder: Path, env: Mapping[str, str], timeout_s: float, proc
 
 
 def _is_blank(repository: Repository, commit: str) -> bool:
-    """Tell whether a commit is the one that a workspace begins with: no parents and no files."""
+    """Return True if a commit is the one that a workspace begins with: no parents and no files."""
     raw = repository.read_commit(commit)
     return not raw.parents and not repository.tree(commit).entries()

@@ -1,7 +1,7 @@
-"""A repository of its own with the files of one commit, and nothing of the history around it.
+"""An independent repository with the files of one commit, and nothing of the history around it.
 
-Its one commit has no parent, its objects are copies, and it knows no other repository: whoever works in it cannot reach
-what came later. The nearest tag goes with it, because packages take their version from there.
+Its one commit has no parent, its objects are copies, and it knows no other repository, so later work cannot be reached
+from it. The nearest tag is copied too, because packages derive their version from it.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _DESCRIBED = re.compile(r"(.+)-[0-9]+-g[0-9a-f]+")
 
 
 def copy(repository: Repository, commit: str, folder: Path, git: Git) -> str:
-    """Make the repository; the same files make the same commit.
+    """Create the repository; the same files give the same commit.
 
     Args:
-        repository: where the commit is.
-        commit: full id.
-        folder: empty, or not there.
-        git: works in its folder `.git`.
+        repository: The repository of the commit.
+        commit: Full id.
+        folder: The folder of the new repository; empty, or missing.
+        git: Git for the new repository's folder `.git`.
 
     Returns:
-        The id of its one commit, which the branch `main` names.
+        The id of its one commit, which the branch `main` points to.
     """
     tree = repository.read_commit(commit).tree
     pack = repository.view("pack-objects", "--revs", "--stdout", "-q", stdin=f"{tree}\n".encode()).out

@@ -1,7 +1,7 @@
-"""How a repository stands, for its owner: what is checked out, what changed, and what a push would still take along.
+"""The state of a repository, for its owner: what is checked out, what changed, and what a push would send.
 
-Reading it writes nothing, and it starts no program that the repository names: files are compared in the view, with the
-index and the files of the checkout, and attributes that name a filter find none there.
+Reading it writes nothing, and starts no program that the repository names: files are compared in the view, with the
+checkout's index and files, and the view has no filters for attributes to refer to.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from nightshift.git.registry import Repositories, Where
 from nightshift.git.repository import Repository
 
 LOOK_S = 4.0
-"""A command takes no longer; what is not known by then is left out."""
+"""Timeout of each command, in seconds; values that are unknown by then are left out."""
 
 
 class StatusReader:
-    """Reads how repositories stand; every method blocks, and may be called from any thread."""
+    """Reads the state of repositories; every method blocks, and may be called from any thread."""
 
     def __init__(self, repositories: Repositories) -> None:
         self._repositories = repositories
@@ -26,7 +26,7 @@ class StatusReader:
         """Read the state of a repository.
 
         Raises:
-            GitError: it cannot be used, or git failed.
+            GitError: It cannot be used, or git failed.
         """
         repository = self._repositories.find(where)
         head = repository.git.ask("symbolic-ref", "--quiet", "HEAD", timeout_s=timeout_s).text
@@ -57,7 +57,7 @@ def _count_changed(repository: Repository, newest: str, timeout_s: float) -> int
 
 
 def _read_tracked(repository: Repository, head: str, timeout_s: float) -> tuple[str | None, int | None, int | None]:
-    """Read which branch a branch tracks, and how many commits it is ahead of that and behind it."""
+    """Return the upstream branch of a branch, and how many commits the branch is ahead of it and behind it."""
     if not head:
         return None, None, None
     tracked = repository.git.ask("for-each-ref", "--format=%(upstream)", head, timeout_s=timeout_s).text

@@ -1,8 +1,8 @@
-"""Stores objects as git does where they are few: each in a file of its own, on the disk before it gets its name.
+"""Stores a few objects as git does: each in a file of its own, which is on the disk before it gets its name.
 
-To start git for them costs more than all the rest of a commit, and gitdb flushes nothing and knows no SHA-256. Trees
-are not compressed: the half of them is ids, which cannot be, and packing keeps what differs from tree to tree. What is
-left of a crash has a name by which `git prune` knows it.
+Starting git for them costs more than the rest of a commit, and gitdb does not flush and does not support SHA-256. Trees
+are not compressed: half of their bytes are ids, which are incompressible, and packing stores only the differences
+between trees. Files left by a crash have names that `git prune` recognises.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from nightshift.git.shared_lock import SharedLock
 from nightshift.storage.files.whole import flush
 
 FOLDER_TRIES = 10
-"""How often a folder is made again that git removes meanwhile."""
+"""Tries of creating a folder that git may remove meanwhile."""
 
 
 class Store:
     """The loose objects of a repository; thread-safe.
 
     Args:
-        folder: of its objects.
-        lock: shared while something is stored, so that nothing is dropped meanwhile (see git/maintenance.py).
+        folder: The folder of its objects.
+        lock: Shared while something is stored, so that nothing is dropped meanwhile (see git/maintenance.py).
 
     Attributes:
-        loose_bytes: what all loose objects take on the disk; None until somebody counted them.
+        loose_bytes: Disk space of all loose objects; None until they are counted.
     """
 
     def __init__(self, folder: Path, lock: SharedLock) -> None:
@@ -39,10 +39,10 @@ class Store:
         self.loose_bytes: int | None = None
 
     def put(self, objects: Mapping[str, bytes]) -> None:
-        """Store objects by their ids, with git's head of type and size.
+        """Store objects by their ids, with git's header of type and size.
 
         Raises:
-            GitError: they could not be stored, such as on a full disk.
+            GitError: They could not be stored, for example because the disk is full.
         """
         with self._lock.share():
             try:
@@ -51,15 +51,15 @@ class Store:
                 raise GitError(f"objects could not be stored in {self._folder}: {error.strerror}") from error
 
     def _is_there(self, id_: str) -> bool:
-        """Tell whether an object has a file of its own; one that has is young again, and not dropped."""
+        """Return True if an object has a file of its own, and make that file young again, so that it is not dropped."""
         try:
             os.utime(self._file(id_))
-        except OSError:  # also one of somebody else's, whose time only he may set: it is written again
+        except OSError:  # Another user's file has a fixed time, so it is written again
             return False
         return True
 
     def _put(self, objects: Mapping[str, bytes]) -> None:
-        drafts, rights = dict[str, Path](), stat.S_IMODE(self._folder.stat().st_mode)  # whoever may read that reads all
+        drafts, rights = dict[str, Path](), stat.S_IMODE(self._folder.stat().st_mode)  # Readers of the folder read all
         try:
             for id_, data in objects.items():
                 descriptor, name = tempfile.mkstemp(prefix="tmp_obj_", dir=self._folder)
@@ -67,7 +67,7 @@ class Store:
                 with os.fdopen(descriptor, "wb") as file:
                     file.write(zlib.compress(data, 0 if data.startswith(b"tree ") else 1))
                     os.fchmod(descriptor, rights & 0o444)
-            for draft in drafts.values():  # after all are written: the first flush takes most of the others along
+            for draft in drafts.values():  # After all are written: the first flush includes most others
                 flush(draft)
             for id_, draft in drafts.items():
                 size = draft.stat().st_blocks * 512
@@ -83,7 +83,7 @@ class Store:
 
 
 def _move_into_folder(draft: Path, file: Path, rights: int) -> None:
-    """Give a draft its name; git removes a folder that it has emptied, also one that was made the moment before."""
+    """Move a draft to its name; git removes folders that it has emptied, even one that was created a moment before."""
     for _ in range(FOLDER_TRIES):
         with contextlib.suppress(FileNotFoundError):
             draft.replace(file)

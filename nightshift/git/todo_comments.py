@@ -1,6 +1,6 @@
-"""Finds `TODO(nightshift): …` comments in the commit that is checked out, each with the words that it consists of.
+"""Finds `TODO(nightshift): …` comments in the commit that is checked out, each with its text.
 
-What is not committed yet is not looked for: a task starts from a commit, and would not see it.
+Uncommitted files are not searched: a task starts from a commit, and would not see them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LINE = re.compile(r"[^:]+:(?P<path>[^\0]+)\0(?P<number>\d+)[\0:-](?P<text>.*)",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TodoComment:
-    """One comment; the same words twice in a file are one."""
+    """One comment; the same text twice in a file counts once."""
 
     path: str
     text: str
@@ -36,7 +36,8 @@ class TodoComment:
 class Found:
     """Comments of a checkout; `surplus` counts those that are left out.
 
-    `common` is the folder that all its worktrees share. `branch` is checked out; it is empty in the midst of a rebase.
+    `common` is the folder that all its worktrees share. `branch` is the checked-out branch; empty if HEAD is detached,
+    for example during a rebase.
     """
 
     root: Path
@@ -47,14 +48,14 @@ class Found:
 
 
 def todo_comments(repo: str, environ: Mapping[str, str]) -> Found:
-    """Look through the commit that is checked out.
+    """Search the commit that is checked out.
 
     Args:
-        repo: the absolute path of a checkout, a linked worktree or a folder in one.
-        environ: the variables of this process.
+        repo: The absolute path of a checkout, a linked worktree or a folder in one.
+        environ: The environment variables of this process.
 
     Raises:
-        GitError: it is none that a task could work in.
+        GitError: A task could not work in this repository.
     """
     location = discover(resolve_given(repo), environ)
     refuse_unusable(location)
@@ -74,20 +75,20 @@ def todo_comments(repo: str, environ: Mapping[str, str]) -> Found:
 
 
 def hooks_folder(repo: str, environ: Mapping[str, str]) -> tuple[Path, bool]:
-    """Return the folder where git looks for hooks of a checkout, and whether `core.hooksPath` sets it.
+    """Return the folder where git looks for the hooks of a checkout, and whether `core.hooksPath` sets it.
 
     Raises:
-        GitError: it is no repository.
+        GitError: It is not a repository.
     """
     location = discover(resolve_given(repo), environ)
-    # The owner's settings may say where.
+    # The owner's settings may set the folder.
     git = Git(location.folder, protocol.push_environment(environ), (), location.root)
     folder = location.root / git("rev-parse", "--git-path", "hooks").text
     return folder, bool(location.configuration.value("core.hookspath"))
 
 
 def _comments(output: str) -> Iterator[TodoComment]:
-    """Read what `git grep -nz -A` prints."""
+    """Parse the output of `git grep -nz -A`."""
     lines = [match for line in output.split("\n") if (match := _LINE.fullmatch(line))]
     for at, line in enumerate(lines):
         comment = _COMMENT.match(line["text"])
@@ -106,7 +107,7 @@ def _comments(output: str) -> Iterator[TodoComment]:
 
 
 def _continue(before: str, line: str) -> str:
-    """Return the text that a line adds to the comment above it; such a line is indented further, as a comment."""
+    """Return the text that a line adds to the comment above it; the line must be indented further, as a comment."""
     if any(char.isalnum() for char in before) or MARK in line:
         return ""
     lead = " " * len(before) if before.lstrip().startswith(("/*", "<!--", "{#", "(*", '"""', "'''")) else before

@@ -1,4 +1,4 @@
-"""Reads objects, and shows the files of a commit without a checkout."""
+"""Reads objects, and gives access to the files of a commit without a checkout."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Listed:
 
 
 class Reader:
-    """Reads objects through one `cat-file` that stays open, one question at a time."""
+    """Reads objects through one `cat-file` process that stays open, one question at a time."""
 
     def __init__(self, git: Git) -> None:
         self._session = Session(git, "cat-file", "--batch")
@@ -43,25 +43,25 @@ class Reader:
         self._listed = Listed()
 
     def get(self, id_: str) -> tuple[str, bytes]:
-        """An object's type and bytes.
+        """Return an object's type and bytes.
 
         Raises:
-            KeyError: the repository does not have it.
+            KeyError: The repository does not have it.
         """
         if not _ID.fullmatch(id_):
             raise KeyError(id_)
         return self._session.ask(id_.encode() + b"\n", _answer)
 
     def save(self, id_: str, target: BinaryIO) -> None:
-        """Write a file's bytes into an empty file, a part at a time.
+        """Write a file's bytes into an empty file, piece by piece.
 
         Raises:
-            GitError: the repository does not have it.
+            GitError: The repository does not have it.
         """
 
         def copy(answer: Output) -> None:
             target.seek(0)
-            target.truncate()  # the process may have died in the middle of it, and is asked again
+            target.truncate()  # The process may have died midway and been restarted
             target.writelines(_parts(answer))
 
         try:
@@ -70,18 +70,18 @@ class Reader:
             raise _missing(id_) from None
 
     def tree(self, id_: str) -> bytes:
-        """A tree object's bytes."""
+        """Return a tree object's bytes."""
         return self._recent(id_, MAX_KEPT_BYTES)
 
     def blob(self, id_: str) -> bytes:
-        """A file's bytes."""
+        """Return a file's bytes."""
         return self._recent(id_, MAX_BLOB_BYTES)
 
     def _recent(self, id_: str, most_bytes: int) -> bytes:
-        """An object's bytes; trees and small files recur from commit to commit, so those that were read last are kept.
+        """Return an object's bytes; trees and small files recur from commit to commit, so the last ones are cached.
 
-        They are counted in bytes: the root of a repository with many files at its top is large, and every commit has
-        another one.
+        The cache is limited in bytes: the root tree of a repository with many top-level files is large, and every
+        commit has another one.
         """
         with self._lock:
             if (cached := self._objects.get(id_)) is not None:
@@ -93,7 +93,7 @@ class Reader:
         return content
 
     def keep(self, id_: str, data: bytes) -> None:
-        """Keep the bytes of a tree or a small file, as if they had been read."""
+        """Cache the bytes of a tree or a small file, as if they had been read."""
         with self._lock:
             self._object_bytes += 0 if id_ in self._objects else len(data)
             self._objects[id_] = data
@@ -101,7 +101,7 @@ class Reader:
                 self._object_bytes -= len(self._objects.popitem(last=False)[1])
 
     def list_files(self, root: str) -> Listed:
-        """The files below a tree, by what differs from the tree that was listed last: most are one commit apart."""
+        """Return the files below a tree, derived from the last listed tree: most trees are one commit apart."""
         listing = self._listed
         if listing.root != root:
             differences = differing(listing.root, root, self.tree)
@@ -116,10 +116,10 @@ class Reader:
         return listing
 
     def require(self, id_: str) -> bytes:
-        """The bytes of an object that another one names.
+        """Return the bytes of an object that another object refers to.
 
         Raises:
-            GitError: it is not there, as in a partial clone.
+            GitError: It is missing, as in a partial clone.
         """
         try:
             return self.get(id_)[1]
@@ -127,7 +127,7 @@ class Reader:
             raise _missing(id_) from None
 
     def close(self) -> None:
-        """End the process and forget what was read; the next question starts another."""
+        """End the process and clear the caches; the next question starts another one."""
         self._session.close()
         with self._lock:
             self._objects.clear()
@@ -156,7 +156,7 @@ def _head(answer: Output) -> tuple[str, int]:
 
 
 def _parts(answer: Output) -> Iterator[bytes]:
-    """The bytes of an object as they come."""
+    """Yield the bytes of an object as they arrive."""
     left = _head(answer)[1]
     while left:
         part = answer.read(min(left, PART_BYTES))
@@ -170,8 +170,8 @@ def _parts(answer: Output) -> Iterator[bytes]:
 class GitTree:
     """The files of one commit, read from git's objects (core.code.tree.Tree).
 
-    `entries` has the regular files with names in UTF-8. Links, submodules and other names are in `records` alone: no
-    suite sees them, and every commit keeps them. It tells of tags too (core.code.tree.Tagged).
+    `entries` has the regular files with names in UTF-8. Links, submodules and other names are only in `records`: no
+    suite sees them, and every commit keeps them. Tags are available too (core.code.tree.Tagged).
     """
 
     def __init__(self, commit: str, tree: str, reader: Reader, describe: Callable[[str], str]) -> None:
@@ -181,7 +181,7 @@ class GitTree:
         self._listing: Listed | None = None
 
     def describe(self) -> str:
-        """The nearest tag of the commit (`core.code.tree.Tagged`)."""
+        """Return the nearest tag of the commit (`core.code.tree.Tagged`)."""
         if self._described is None:
             self._described = self._describe(self.commit)
         return self._described
@@ -192,7 +192,7 @@ class GitTree:
         return self._listed.records
 
     def entries(self) -> Mapping[str, str]:
-        """Path to the id of its content, for each regular file, in path order."""
+        """Return path to the id of its content, for each regular file, in path order."""
         return self._listed.regular
 
     @property
@@ -202,7 +202,7 @@ class GitTree:
         return self._listing
 
     def unwritable(self) -> frozenset[str]:
-        """Paths that hold a link or a submodule: nothing may be written there or below."""
+        """Return the paths of links and submodules: nothing may be written there or below."""
         if len(self.records) == len(self._listed.regular):
             return frozenset()
         return frozenset(path for path, record in self.records.items() if not record.regular)
@@ -219,11 +219,11 @@ class GitTree:
         return {path: target for path, target in named.items() if not target.startswith(("/", ".."))}
 
     def programs(self) -> frozenset[str]:
-        """Return the paths of files that may be executed (`core.code.tree.Linked`)."""
+        """Return the paths of executable files (`core.code.tree.Linked`)."""
         return frozenset(path for path, record in self.records.items() if record.mode == PROGRAM)
 
     def submodules(self) -> dict[str, GitTree | None]:
-        """The tree of each submodule at its commit; None where the owner has none (`core.code.tree.Joined`)."""
+        """Return the tree of each submodule at its commit; None if the owner has none (`core.code.tree.Joined`)."""
         if len(self.records) == len(self._listed.regular):
             return {}
         return {path: self._read_submodule(each.id) for path, each in self.records.items() if each.mode == SUBMODULE}
@@ -236,10 +236,10 @@ class GitTree:
         return GitTree(commit, raw.split(b"\n", 1)[0].removeprefix(b"tree ").decode(), self._reader, self._describe)
 
     def read(self, path: str) -> bytes:
-        """A file's bytes.
+        """Return a file's bytes.
 
         Raises:
-            KeyError: there is no such file.
+            KeyError: The file does not exist.
         """
         return self._reader.blob(self.entries()[path])
 

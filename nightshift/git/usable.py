@@ -1,4 +1,4 @@
-"""Tells whether a task could begin in a repository, before anything is opened or written there."""
+"""Checks whether a task could begin in a repository, before anything is opened or written there."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ NEAREST_OF = 5000
 
 
 def refuse_unusable_place(repo: str, base: str | None, environ: Mapping[str, str]) -> None:
-    """Look at a repository and at the commit that a task would start from.
+    """Check a repository and the commit that a task would start from.
 
     Args:
-        repo: a checkout, a linked worktree or a folder in one.
-        base: a branch, tag or commit; None is what is checked out there.
-        environ: the daemon's environment.
+        repo: A checkout, a linked worktree or a folder in one.
+        base: A branch, tag or commit; None is what is checked out there.
+        environ: The daemon's environment.
 
     Raises:
-        GitError: one of the two cannot be used; the message begins with the field, `repo: ` or `base: `.
+        GitError: One of the two cannot be used; the message begins with the field, `repo: ` or `base: `.
     """
     location = discover(_existing(repo), environ)
     refuse_unusable(location)
@@ -51,10 +51,10 @@ def refuse_unusable_place(repo: str, base: str | None, environ: Mapping[str, str
 
 
 def list_paths(repo: str, base: str | None, environ: Mapping[str, str]) -> list[str]:
-    """The files of the commit that a task would start from; the arguments are those of `refuse_unusable_place`.
+    """List the files of the commit that a task would start from; the arguments are those of `refuse_unusable_place`.
 
     Raises:
-        GitError: the repository or the commit cannot be read.
+        GitError: The repository or the commit cannot be read.
     """
     location = discover(resolve_given(repo), environ)
     git = Git(location.folder, protocol.private_environment(environ))
@@ -63,7 +63,7 @@ def list_paths(repo: str, base: str | None, environ: Mapping[str, str]) -> list[
 
 
 def _existing(repo: str) -> Path:
-    """The folder that is named; where there is none, the nearest one beside it is told."""
+    """Return the named folder; if it does not exist, the error suggests a similar name beside it."""
     try:
         return resolve_given(repo)
     except GitError as error:

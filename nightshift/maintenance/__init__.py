@@ -1,1 +1,1 @@
-"""The upkeep of a daemon that runs for months: one instance, saved state, checkpoints."""
+"""Maintenance of a daemon that runs for months: instance lock, saved state, checkpoints, backups, pruning, notices."""

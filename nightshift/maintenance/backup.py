@@ -1,6 +1,6 @@
-"""Backups of the database: one an hour and one at each clean stop, checked, the newest and one a day kept.
+"""Backups of the database: one each hour and one at each clean stop, checked; the newest and one per day are kept.
 
-None is made where nothing was done since the newest, and a stop waits for one no longer than some seconds.
+No backup is made if nothing was done since the newest one. A stop waits only some seconds for a backup.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ HOUR_S = 3600.0
 
 
 class Backup:
-    """Makes backups; one that cannot be made is reported, and the old ones stay.
+    """Makes backups; a failed backup is reported, and the old ones stay.
 
     Args:
         database: the file.
-        folder: where backups go.
-        clock: gives them their names.
-        retention: how many of the newest are kept, on how many days one of each day, and how many bytes in all.
-        sink: takes an event when there is no new backup.
+        folder: the folder of the backups.
+        clock: gives the backups their names.
+        retention: how many of the newest are kept, on how many days one of each day, and the maximum bytes of all.
+        sink: gets an event when a backup failed.
     """
 
     def __init__(
@@ -37,13 +37,13 @@ class Backup:
         self._events = Emitter(sink)
 
     def find_first_s(self) -> float:
-        """Find in how many seconds the first one is due: none is made where the newest is younger than an hour."""
+        """Return the seconds until the first backup is due: an hour after the newest one, or 0."""
         newest = next(iter(backups.list_backups(self._folder, self._clock())), None)
         at = backups.time_of(newest) if newest else None
         return max(0.0, HOUR_S - abs((self._clock() - at).total_seconds())) if at else 0.0
 
     async def make(self, limit_s: float | None = None) -> None:
-        """Make one, in a thread of its own; what is not done in `limit_s` seconds is left for the next start."""
+        """Make a backup in a thread of its own; after `limit_s` seconds it is given up and left for the next start."""
         keep, daily, most = self._retention()
         rules = partial(backups.make, keep=keep, daily=daily, most_bytes=most, limit_s=limit_s)
         job = partial(rules, self._database, self._folder)

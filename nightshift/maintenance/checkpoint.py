@@ -1,7 +1,7 @@
-"""The checkpoint: claims pause, what runs finishes, the report is written, and the owner decides when to go on.
+"""The checkpoint: claims pause, running tasks finish, the report is written, and the owner decides when to continue.
 
-It advances in short steps that never wait. State of the task is in the database after each step
-(`queue.checkpoints`), so a kill at any moment only delays it: the next start goes on with the same span.
+It advances in short steps that never wait. Its state is in the database after each step (`queue.checkpoints`), so a
+kill at any moment only delays it: the next start continues with the same span.
 """
 
 from __future__ import annotations
@@ -23,21 +23,23 @@ from nightshift.storage.db.database import Database
 from nightshift.storage.db.writer import Job, T
 
 SETTLE_S = 12 * 3600.0
-"""The wait for running tasks, which end by their own limits; after it they count as hung and the report is written."""
+"""Seconds to wait for running tasks, which end by their own limits; after that they count as hung and the report is
+written.
+"""
 
 
 class Checkpoint:
-    """Calls checkpoints when they are due or asked for.
+    """Begins checkpoints when they are due or requested, and advances them.
 
     Args:
-        db: keeps where they stand.
-        queue: is paused by them, and says what still runs.
-        days: how long after the last one the next is due; may change.
-        write_report: writes the report of a span of time, whole or not at all, and returns its path.
+        db: stores their state.
+        queue: is paused by them, and counts the running tasks.
+        days: days from the last checkpoint to the next; may change.
+        write_report: writes the report of a span of time, completely or not at all, and returns its path.
         clock: the time.
-        steady: tells whether the clock may be believed; one that has just jumped calls no checkpoint.
+        steady: returns whether the clock can be trusted; after a jump no checkpoint begins.
         monotonic: seconds that never jump.
-        settle_s: how long what runs may take to finish.
+        settle_s: seconds that running tasks have to finish.
     """
 
     def __init__(
@@ -58,7 +60,7 @@ class Checkpoint:
         self._settling_since: float | None = None
 
     def due_at(self) -> datetime | None:
-        """When the next one is due; None while one is under way or waits for the owner. May be called on any thread."""
+        """Return when the next checkpoint is due; None while one is under way or waits for the owner. Any thread."""
         here = checkpoints.read(self._db.reader())
         return None if here.waits or here.since else self._due(here)
 
@@ -66,7 +68,7 @@ class Checkpoint:
         return (here.counts_from or self._clock()) + timedelta(days=self._days())
 
     async def begin_if_due(self) -> bool:
-        """Hold tasks back where a checkpoint is due or asked for; tells whether one is under way then."""
+        """Begin a checkpoint if one is due or requested; return whether one is under way."""
         here = checkpoints.read(self._db.reader())
         if here.counts_from is None:
             await self._write(lambda conn: checkpoints.count_from(conn, self._clock()))
@@ -88,11 +90,11 @@ class Checkpoint:
         return ""
 
     async def look(self) -> None:
-        """Go one step on, if there is one to go.
+        """Advance the checkpoint by one step, if there is one.
 
         Raises:
-            StoreError: the database does not take it; the next look tries again.
-            OSError: the report cannot be written; likewise.
+            StoreError: the database cannot be written; the next look tries again.
+            OSError: the report cannot be written; the next look tries again.
         """
         if not await self.begin_if_due():
             self._settling_since = None

@@ -1,10 +1,11 @@
-"""Notices a clock that jumps: set by hand or by NTP, wrong after a dead battery, or late because the machine slept.
+"""Notices a clock that jumps: set by hand or by NTP, wrong after a dead battery, or ahead because the machine slept.
 
-Three clocks are compared. The wall's may be set; monotonic time counts what the machine was awake, boot time what has
-passed, asleep or awake. What the wall gained on boot time was set, what boot time gained on monotonic time was slept.
-Time that was slept has passed; time that was set has not. So what is counted off on the wall's clock (back-off, the
-next checkpoint) follows a clock that is set, and only leases follow both. While no daemon runs there is nothing to
-compare with but the last time seen: a clock that is behind it was set back by at least the difference.
+Three clocks are compared. The wall clock may be set, monotonic time counts the time that the machine was awake, and
+boot time counts all time, asleep or awake. A gain of the wall clock over boot time means that it was set; a gain of
+boot time over monotonic time means that the machine slept. Time asleep has really passed, time by setting has not. So
+times that are counted on the wall clock (back-off, the next checkpoint) are corrected when it is set, and only leases
+are corrected for both. While no daemon runs, the only reference is the last time seen: a clock that is behind it was
+set back by at least the difference.
 
 The reference is kept until a jump is reported, so that many small steps cannot add up unseen.
 """
@@ -25,15 +26,15 @@ from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.sqlite import Connection
 
 JUMP = timedelta(seconds=10)
-"""Smaller steps are not worth a word; nothing waits longer than this for them."""
+"""Smaller jumps are ignored; they delay nothing by more than this."""
 LONG_JUMP = timedelta(days=1)
 STEADY_S = 300.0
-"""After a long jump the clock must have held for so many seconds before a checkpoint believes it."""
+"""Seconds for which the clock must be steady after a long jump before a checkpoint trusts it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """All clocks at one moment."""
+    """The values of all clocks at one moment."""
 
     wall: datetime
     awake_s: float
@@ -42,7 +43,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Jump:
-    """A change of the wall's clock beyond going on; `expected` is what it would show without."""
+    """An unexpected change of the wall clock; `expected` is the time that it would show without the change."""
 
     was_set: timedelta
     slept: timedelta
@@ -50,21 +51,21 @@ class Jump:
 
     @property
     def total(self) -> timedelta:
-        """By how much it is ahead of where a clock that only went on would be."""
+        """Difference between the wall clock and the expected time."""
         return self.was_set + self.slept
 
     @property
     def is_notable(self) -> bool:
-        """Tell whether it is long enough to be made good."""
+        """True if the jump is long enough to be corrected."""
         return max(abs(self.was_set), self.slept) >= JUMP
 
 
 class ClockWatch:
-    """Compares the clocks, reports jumps and makes them good.
+    """Compares the clocks, reports jumps and corrects for them.
 
     Args:
-        db: keeps the last time seen.
-        queue: keeps what is counted off on the clock.
+        db: stores the last time seen.
+        queue: contains the leases and due times.
         events: gets an event for each jump.
         clocks: all clocks of the machine.
     """
@@ -76,13 +77,14 @@ class ClockWatch:
         self._believed_from = self._since.awake_s
 
     def steady(self) -> bool:
-        """Tell whether the clock has held since its last long jump, and every jump until now was made good."""
+        """Check whether the clock has been steady since its last long jump, and no jump is left to correct."""
         return self._monotonic() >= self._believed_from and not _between(self._since, self._read()).is_notable
 
     async def begin(self) -> None:
-        """Compare with the last time seen, before anything is counted off.
+        """Compare the clock with the last time seen, before anything uses it.
 
-        A long gap forward is a long absence, unless the clock had been set back by about as much: then that is undone.
+        A long gap forward is a long absence, unless the clock had been set back by about as much; then the gap undoes
+        that.
         """
         conn = self._db.reader()
         seen, back, self._since = clock_seen.last_seen(conn), clock_seen.set_back(conn), self._read()
@@ -100,7 +102,7 @@ class ClockWatch:
             )
 
     async def look(self) -> None:
-        """Compare with the last look."""
+        """Compare the clocks with the last reading."""
         now = self._read()
         if (jump := _between(self._since, now)).is_notable:
             if abs(jump.total) > LONG_JUMP:
@@ -109,7 +111,7 @@ class ClockWatch:
             self._since = now
 
     async def note(self) -> None:
-        """Note the time, for the next start."""
+        """Store the time, for the next start."""
         await asyncio.wrap_future(self._db.write(lambda conn: clock_seen.note(conn, self._clock())))
 
     def _doubt(self) -> None:
@@ -125,7 +127,7 @@ class ClockWatch:
         await asyncio.wrap_future(self._queue.clock_jumped(jump.was_set, also))
 
     def _read(self) -> Reading:
-        """Read the clocks until nothing came between: a process that is stopped there would see a jump."""
+        """Read the clocks without an interruption between them; a process stopped in between would see a false jump."""
         while True:
             before, wall, passed, after = self._monotonic(), self._clock(), self._passed(), self._monotonic()
             if after - before < 1.0:

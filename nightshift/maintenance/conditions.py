@@ -1,4 +1,4 @@
-"""Holds that come and go by themselves: while there is a cause, no task is started; what runs finishes."""
+"""Pauses that begin and end automatically: while there is a cause, no task is started and running tasks finish."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ from nightshift.queue.pauses import review_debt
 from nightshift.storage.db.state_store import StateStore
 
 Reason = Callable[[], str]
-"""Says why no task may be begun now; nothing where one may."""
+"""Functions that return why no task may begin now; empty if tasks may begin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """Keeps one hold in step with its cause."""
+    """Keeps one pause in step with its cause."""
 
     queue: QueueManager
     source: PauseSource
     reason: Reason
 
     async def look(self) -> None:
-        """Hold back or let go where the cause has changed; costs a read where it has not.
+        """Add or remove the pause if the cause has changed; otherwise this costs one read.
 
-        What stands is read first: a hold that is put on meanwhile, for a newer cause, is not taken off by an older one.
+        The current pause is read first: a pause that is added meanwhile, for a newer cause, is not removed by an older
+        one.
         """
         stands = {hold.source: hold.reason for hold in self.queue.pause_state().reasons}
         why = self.reason()
@@ -41,14 +42,14 @@ class Condition:
 
 
 def in_debt(state: StateStore, limit: Callable[[], int | None]) -> Reason:
-    """Too many commits wait to be read."""
+    """Return a reason to pause while too many commits wait to be read."""
     return lambda: review_debt(state.unread_count(), limit()) if limit() else ""
 
 
 def at_quiet_hours(
     spans: Callable[[], Sequence[str]], clock: Clock, local: Callable[[datetime], datetime] = datetime.astimezone
 ) -> Reason:
-    """The clock on the wall shows a time at which the owner wants quiet; `local` turns a time into the machine's."""
+    """Return a reason to pause during the owner's quiet hours; `local` converts a time to the machine's zone."""
 
     def reason() -> str:
         span = quiet(spans(), local(clock()))
@@ -58,23 +59,23 @@ def at_quiet_hours(
 
 
 class Battery(Protocol):
-    """The state of a battery; None where the system does not say whether it is plugged in."""
+    """The state of a battery; None if the system does not know whether it is plugged in."""
 
     @property
     def power_plugged(self) -> bool | None:
-        """Whether the machine draws from the mains."""
+        """True if the machine is plugged in, None if unknown."""
         ...
 
 
 def battery_of_this_machine() -> Battery | None:
-    """The battery; None where the machine has none."""
+    """Return the battery; None if the machine has none."""
     import psutil  # noqa: PLC0415 - only where the owner asked for it
 
     return cast("Battery | None", psutil.sensors_battery())
 
 
 def on_battery(wanted: Callable[[], bool], battery: Callable[[], Battery | None] = battery_of_this_machine) -> Reason:
-    """The machine is not plugged in. One without a battery always is."""
+    """Return a reason to pause while the machine is not plugged in; a machine without a battery always is."""
 
     def reason() -> str:
         battery_state = battery() if wanted() else None
@@ -84,8 +85,8 @@ def on_battery(wanted: Callable[[], bool], battery: Callable[[], Battery | None]
 
 
 def with_ends(reasons: Sequence[PauseReason], spans: Sequence[str], now: datetime) -> tuple[PauseReason, ...]:
-    """The reasons with the time at which each ends, where a clock says it: quiet hours do at the end of their span."""
+    """Return the reasons, each with its end if the clock determines it: quiet hours end with their span."""
     end = quiet_until(spans, now.astimezone().replace(tzinfo=None))
-    # As the machine's time of the day: the clock may be put forward or back until then.
+    # The end is a local time of day, because the clock may change for daylight saving until then.
     ends = {PauseSource.QUIET: end.astimezone(UTC) if end else None}
     return tuple(replace(each, until=ends.get(each.source)) for each in reasons)

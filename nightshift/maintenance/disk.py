@@ -1,8 +1,8 @@
-"""Low disk: no task is started while little space is left, what can go at once goes, and the owner is notified once.
+"""Low disk space: no task is started, caches are removed at once, and the owner is notified once.
 
-A full disk ends writes in their middle, everywhere at once, and the database cannot even say so. So work stops while
-there still is space for what runs and for the log. It goes on by itself when there is clearly more than that, and
-not at the first free byte, or it would stop and go with every task.
+A full disk breaks off writes everywhere at once, and the database cannot even report it. So work stops while there is
+still space for the running tasks and for the log. It continues automatically when there is clearly more than the
+reserve, and not at the first free byte, because otherwise it would stop and start with every task.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from nightshift.core.tasks.queueing import PauseSource
 from nightshift.queue.manager import QueueManager
 
 ENOUGH = 1.25
-"""Work goes on when so many times the reserve is free."""
-# A task makes some hundred files.
+"""Work continues when this multiple of the reserve is free."""
+# Inodes that must be free. A task makes some hundred files.
 LEAST_INODES = 500
 MB = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskSpace:
-    """Free space of one file system; `inodes` is None where it has no limit of them."""
+    """Free space of one file system; `inodes` is None if they are not limited."""
 
     what: str
     path: Path
@@ -40,20 +40,23 @@ class DiskSpace:
         return f"{self.free_mb:.0f} MB{files} are free for {self.what} ({self.path})"
 
     def share(self, wanted_mb: float, inodes: float) -> float:
-        """How much of what is wanted is free, by what is scarcer: below 1 it is not enough."""
+        """Return free space divided by needed space, for bytes or inodes, whichever is lower.
+
+        Below 1 it is not enough.
+        """
         of_files = self.inodes / inodes if self.inodes is not None else 1.0
         return min(self.free_mb / wanted_mb, of_files) if wanted_mb else 1.0
 
 
 class DiskGuard:
-    """Looks at the space that is left.
+    """Watches the free disk space.
 
     Args:
-        places: what needs space, and where it lies.
-        reserve_mb: how much must be free, in MB; 0 switches this off.
-        make_room: removes what can be made again and what is old.
-        queue: claims are held back here.
-        emit: takes the event.
+        places: the folders that need space, by their names for the owner.
+        reserve_mb: MB that must be free; 0 switches the check off.
+        free_space: removes caches and old data.
+        queue: its claims are paused.
+        emit: gets the event.
     """
 
     def __init__(
@@ -69,10 +72,10 @@ class DiskGuard:
         self._queue, self._events = queue, Emitter(emit)
 
     async def look(self) -> None:
-        """Look once.
+        """Check the space once.
 
         Raises:
-            StoreError: that claims are held back could not be written.
+            StoreError: the pause could not be written.
         """
         holds = await asyncio.to_thread(lambda: self._queue.pause_state().has(PauseSource.DISK))
         low = await self._find_lowest(1.0)
@@ -82,14 +85,17 @@ class DiskGuard:
             await asyncio.wrap_future(self._queue.remove_pause(PauseSource.DISK))
 
     async def _find_lowest(self, times: float) -> DiskSpace | None:
-        """Find the place with the least space of those that have less than so many times the reserve."""
+        """Return the place with the least space of those below `times` the reserve.
+
+        None if there is enough everywhere.
+        """
         spaces = await asyncio.to_thread(lambda: [_space_at(what, path) for what, path in self._places.items()])
         wanted = (times * self._reserve_mb(), times * LEAST_INODES)
         low = [space for space in spaces if space.share(*wanted) < 1.0]
         return min(low, key=lambda space: space.share(*wanted), default=None)
 
     async def _stop(self, low: DiskSpace) -> None:
-        """Hold claims back and free space; where not even that can be written, free space first."""
+        """Pause claims and free space; if not even the pause can be written, free space first."""
         reserve_mb = self._reserve_mb()
         least = f"less than disk_reserve_mb ({reserve_mb:.0f}) and {LEAST_INODES} inodes"
         reason = f"{low}, {least}; work goes on by itself at {ENOUGH:g} times that"
@@ -111,7 +117,7 @@ class DiskGuard:
 
 
 def _space_at(what: str, path: Path) -> DiskSpace:
-    """The space at a place, or above it where it does not exist yet."""
+    """Return the space at a path, or at its nearest existing parent."""
     there = next(folder for folder in (path, *path.parents) if folder.exists())
     room = os.statvfs(there)
     free_mb = room.f_bavail * room.f_frsize / MB

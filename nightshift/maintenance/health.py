@@ -1,8 +1,9 @@
 """The definition of “healthy”, shared by `/healthz` and the watchdog of the service manager.
 
-A daemon that answers is not yet one that works. It is healthy while its workers' loop turns, its workers renew their
-leases (which also shows that the database takes writes), the writer's thread lives, and no worker sits in a task for
-much longer than the task may take. Each fault is a sentence that names a part of the daemon and nothing of any task.
+A daemon that answers does not necessarily work. It is healthy while its workers' loop turns, its workers renew their
+leases (which also shows that the database can be written), the writer's thread lives, and no worker stays in a task for
+much longer than the task's limits allow. Each fault is a sentence that names a part of the daemon and contains nothing
+about any task.
 """
 
 from __future__ import annotations
@@ -15,44 +16,44 @@ from typing import Protocol
 from nightshift.core.text.formats import duration
 
 LOOP_LATE_S = 10.0
-"""The loop beats every second; one that missed ten beats is blocked."""
+"""Seconds. The loop beats every second; after ten missed beats it counts as blocked."""
 BEAT_S = 1.0
 
 Seconds = Callable[[], float]
 
 
 class Pool(Protocol):
-    """The workers, as far as their health goes."""
+    """The workers' properties that matter for their health."""
 
     @property
     def lease_s(self) -> float:
-        """How long a claim lasts; renewed at a third of that."""
+        """Seconds that a claim lasts; it is renewed after a third of them."""
         ...
 
     @property
     def renewed_at(self) -> float:
-        """When the leases were last renewed, on the monotonic clock."""
+        """Monotonic time of the last renewal of the leases."""
         ...
 
     def overdue(self, now: float) -> tuple[str, ...]:
-        """The names of workers that are far beyond the limits of their tasks."""
+        """Return the names of workers that are far beyond the limits of their tasks."""
         ...
 
 
 class Writer(Protocol):
-    """The database, as far as its health goes."""
+    """The database's properties that matter for its health."""
 
     @property
     def writes(self) -> bool:
-        """Tell whether the writer's thread can take a job."""
+        """True if the writer's thread can run a job."""
         ...
 
 
 class Vitals:
-    """The signs of life of one daemon; read from any thread.
+    """Signs of life of one daemon; may be read from any thread.
 
     Args:
-        database: whose writer must live.
+        database: its writer must be alive.
         monotonic: the clock.
     """
 
@@ -65,15 +66,15 @@ class Vitals:
     _pool: Pool | None
 
     def watch(self, pool: Pool, lives: Callable[[], bool]) -> None:
-        """From now on the workers count as well; `lives` tells whether they serve."""
+        """Watch the workers from now on; `lives` returns whether they serve."""
         self._pool, self._pool_lives = pool, lives
 
     def remove_pause(self) -> None:
-        """The workers have put their tasks down as they were asked to, and count no longer."""
+        """Stop watching the workers, which have returned their tasks as requested."""
         self._pool = None
 
     async def beat(self) -> None:
-        """Beat every second, on the workers' loop, until cancelled; `lag_s` is how late the last beat was."""
+        """Beat every second, on the workers' loop, until cancelled; `lag_s` is the delay of the last beat."""
         while True:
             began = self._monotonic()
             await asyncio.sleep(BEAT_S)

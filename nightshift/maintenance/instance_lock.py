@@ -1,7 +1,7 @@
-"""One daemon for each home: locks that die with their process, so that no stale PID file can lie.
+"""One daemon for each home, by locks that end with their process, unlike a PID file, which may be stale.
 
-The home's own lock answers for its folder; a second one lies beside the database, because two homes may lead to the
-same file (a link, a mount, another layout). A lock's text names its holder for people, and is not what counts.
+The home's own lock covers its folder. A second one is beside the database, because two homes may use the same file (by
+a link, a mount, another layout). A lock file names its holder for people; only the lock itself counts.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class AlreadyRunning(NightshiftError):
 
 
 class InstanceLock:
-    """An exclusive `flock` on each of the files, taken in their order; all or none.
+    """An exclusive `flock` on each of the files, acquired in their order; all or none.
 
     Raises:
-        AlreadyRunning: on entering, when another process holds one of them; says which process, and since when.
+        AlreadyRunning: on entering, when another process holds one of them; names the process and its start.
         NightshiftError: a file cannot be made.
     """
 
@@ -77,14 +77,14 @@ def _take(path: Path, text: str) -> IO[str]:
 
 
 def _who_holds(path: Path, note_text: str) -> str:
-    """A sentence on the holder; what its note says is checked against the process of that number."""
+    """Return a sentence on the holder; the lock file's content is checked against the process with that id."""
     try:
         note = json.loads(note_text)
         pid, since = int(note["pid"]), f"{from_text(note['since']):%Y-%m-%d %H:%M:%S} UTC"
     except (ValueError, KeyError, TypeError, OverflowError):
         return f"another process already works here: {path} is locked; `fuser {path}` names it"
     command = _command_of(pid)
-    if not command or command != note.get("command"):  # dead, or another process by the same number
+    if not command or command != note.get("command"):  # the process is dead, or another one has its id
         return (
             f"process {pid}, which worked here since {since}, is gone, but a process that it started still holds "
             f"{path}; `fuser {path}` names it"
@@ -94,7 +94,7 @@ def _who_holds(path: Path, note_text: str) -> str:
 
 
 def _command_of(pid: int) -> str:
-    """A living process's command line, empty when there is none."""
+    """Return the command line of a live process; empty if there is none."""
     try:
         return (_PROC / str(pid) / "cmdline").read_bytes().decode("utf-8", "replace").replace("\0", " ").strip()
     except OSError:

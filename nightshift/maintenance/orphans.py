@@ -1,7 +1,8 @@
-"""Remains of a dead daemon, swept at the next start of the same home, while its lock is held.
+"""Leftovers of a dead daemon, removed at the next start of the same home, while its lock is held.
 
-Removed is only what is provably ours and dead: it lies in a folder of this home, or has a name of ours with the number
-of a process that is no more. Another home's daemon may run beside this one, and its owner works on the machine too.
+Only things that are provably ours and dead are removed: they are in a folder of this home, or have one of our names
+with the id of a process that no longer exists. Another home's daemon may run beside this one, and the owner uses the
+machine too.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from nightshift.git import leftovers
 from nightshift.sandbox import cgroups, job_folders, orphans
 
 NAMED = 20
-"""So many of a kind are named in the event; all are counted."""
-# `.name.number` and `.name-number`, also with a thread's number behind: drafts of files and folders.
+"""Maximum number of names of each kind in the event; the counts are complete."""
+# Drafts of files and folders: `.name.PID` and `.name-PID`, optionally followed by a thread's id.
 _DRAFT = re.compile(r"\..+?[.-](\d+)(?:-\d+)?")
 # A packed tree that was being written.
 _TREE = re.compile(r"[0-9a-f]{40,64}\.(\d+)")
@@ -28,15 +29,15 @@ _TREE = re.compile(r"[0-9a-f]{40,64}\.(\d+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """The paths at which one home's daemon leaves things.
+    """The paths where one home's daemon may leave files.
 
     Attributes:
-        lock: the home's lock, held by this process; what is younger was not left behind.
-        port: the file that names the daemon's port.
-        scratch: its own folder.
+        lock: the home's lock, held by this process; newer files are not leftovers.
+        port: the file with the daemon's port.
+        scratch: the daemon's own folder.
         drafts: folders of this home in which files are replaced by drafts.
-        shared: names of files in a folder that is the owner's too, which are replaced by drafts.
-        workspace: its own repository.
+        shared: files that are replaced by drafts in folders that the owner uses too.
+        workspace: the daemon's own repository.
         packages: the layers of packages.
     """
 
@@ -51,14 +52,14 @@ class Places:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Swept:
-    """The result of a sweep: for each kind the names that were removed, and those left alone with the reason."""
+    """The result of a sweep: the removed names by kind, and a sentence on what was left alone and why."""
 
     removed: Mapping[str, Sequence[str]]
     left: str = ""
 
     @property
     def event(self) -> Event | None:
-        """Its event; None when nothing was found."""
+        """Event of the sweep; None if nothing was found."""
         removed = {kind: names for kind, names in self.removed.items() if names}
         if not removed and not self.left:
             return None
@@ -70,7 +71,7 @@ class Swept:
 
 
 def sweep(where: Places) -> Swept:
-    """Sweep one home; only while its lock is held, and before anything of it is begun."""
+    """Remove the leftovers of one home; only while its lock is held, and before the daemon begins anything."""
     since = where.lock.stat().st_mtime
     ended, folders = orphans.sweep_jobs(where.scratch)
     git = leftovers.sweep(where.workspace, since)
@@ -98,12 +99,12 @@ def _names(paths: Iterable[Path]) -> list[str]:
 
 
 def _port(file: Path, since: float) -> list[Path]:
-    """Nobody listens there: who holds the lock has not begun to."""
+    """Remove the old port file: this daemon does not listen yet, and no other one can."""
     return [file] if _is_older(file, since) and _remove(file) else []
 
 
 def _drafts(where: Places, since: float) -> list[Path]:
-    """Drafts of processes that are no more, or of one that had this one's number, as in containers."""
+    """Remove drafts of processes that no longer exist, or that had this process's id, as happens in containers."""
     paths = []
     for folder in (*where.drafts, job_folders.where(where.packages)):
         paths += [path for path in _entries(folder) if _is_dead(path.name, _DRAFT) or _is_dead(path.name, _TREE)]

@@ -1,7 +1,7 @@
-"""Notices that the program's files were exchanged under the daemon: an upgrade, a clean-up, a renamed folder.
+"""Notices that the program's files were replaced under the daemon: by an upgrade, a clean-up or a renamed folder.
 
-Much is imported, and prompts are read, only when they are needed: what comes later would be of another version than
-what is loaded, and each task would fail by it. So nothing more is started then, until the daemon was started again.
+Many modules and prompts are loaded only when they are needed. After a replacement they would be of another version than
+the loaded ones, and each task would fail. So no task is started until the daemon was restarted.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
-# The files are looked at no more often, in seconds: some milliseconds for a thousand.
+# Minimum seconds between two checks of the files. A check of a thousand files takes some milliseconds.
 LOOK_S = 5.0
-# A start of the new version is tried for so many seconds.
+# Timeout in seconds for trying to start the new version.
 TRY_S = 120.0
 _Stamp = tuple[int, int, int]
 
 
 class ProgramFiles:
-    """The files as they were when this was made; for the loop's thread.
+    """The files at the time of construction; for the loop's thread.
 
     Args:
         folder: the package of the program.
-        needed: files and folders beside it without which nothing can be started.
+        needed: files and folders outside it that every start needs.
     """
 
     def __init__(self, folder: Path = PACKAGE, needed: Sequence[Path] = ()) -> None:
@@ -38,7 +38,7 @@ class ProgramFiles:
         self._looked_at, self._change = time.monotonic(), ""
 
     def find_change(self) -> str:
-        """Say what was exchanged, as a reason why no task is started; nothing where all is as it was."""
+        """Return which files were replaced, as a reason to pause; empty if nothing has changed."""
         if time.monotonic() - self._looked_at >= LOOK_S:
             self._change = self._find()
             self._looked_at = time.monotonic()
@@ -50,7 +50,7 @@ class ProgramFiles:
         stamps = self._read_stamps()
         changed = [path for path in {*stamps, *self._stamps} if stamps.get(path) != self._stamps.get(path)]
         different = [path for path in changed if _digest(path) != self._digests.get(path)]
-        if not different:  # written again as they were
+        if not different:  # rewritten with the same content
             self._stamps |= {path: stamps[path] for path in changed if path in stamps}
             return ""
         return f"{len(different)} files of the program were exchanged; restart the daemon to use the new version"
@@ -60,7 +60,7 @@ class ProgramFiles:
 
 
 def can_start() -> bool:
-    """Tell whether the daemon as its files are now can be loaded. Blocks for some seconds."""
+    """Check whether the daemon can be loaded from the current files. Blocks for some seconds."""
     command = [sys.executable, "-c", "import nightshift.app.daemon"]
     try:
         done = subprocess.run(command, cwd=PACKAGE.parent, capture_output=True, timeout=TRY_S, check=False)
@@ -72,7 +72,7 @@ def can_start() -> bool:
 def _walk(folder: Path) -> Iterator[tuple[Path, _Stamp]]:
     try:
         entries = list(os.scandir(folder))
-    except OSError:  # it went meanwhile, and shows as gone
+    except OSError:  # it was removed meanwhile, so its files show as gone
         return
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):

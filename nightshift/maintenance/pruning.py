@@ -1,6 +1,6 @@
-"""The periodic job that keeps the database bounded: old events and old work go, then the oldest when it is too large.
+"""The periodic job that limits the database: removes old events and old work, then the oldest if it is still too large.
 
-Each write is small and another may come in between, so a task that ends waits for some milliseconds at most. Nothing
+Each write is small and lets other writes in between, so a task that ends waits for some milliseconds at most. Nothing
 is pruned by age while the clock is in doubt: a clock that is a year ahead for an hour would cost a year of history.
 """
 
@@ -28,7 +28,7 @@ RECENT = timedelta(days=1)
 """Work of tasks that ended within this time stays, however large the database is."""
 WEEK = timedelta(days=7)
 LEAP, DOUBT = timedelta(days=10), timedelta(days=1)
-"""A clock that leapt ahead so far since it was seen last is doubted for so long."""
+"""A clock that is ahead of the last time seen by more than `LEAP` is doubted for the time `DOUBT`."""
 FIT = 0.9
 TASKS, TEXTS = 200, 5000
 _SEEN = "pruning_clock"
@@ -38,7 +38,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keep:
-    """How long and how much is kept, by the settings of these names; MB are of 2^20 bytes."""
+    """Retention: how long and how much is kept, by the settings of these names; MB are of 2^20 bytes."""
 
     events_days: float = 90
     work_days: float = 30
@@ -50,7 +50,7 @@ class Keep:
 
 @dataclass(slots=True, kw_only=True)
 class Tally:
-    """The numbers of what one round removed."""
+    """Counts of what one round removed."""
 
     tasks: set[int] = field(default_factory=set)
     rows: int = 0
@@ -64,13 +64,13 @@ class Pruner:
     """Prunes one database.
 
     Args:
-        db: what is pruned.
+        db: the database that is pruned.
         events: gets an event for each round, and is pruned too.
-        state: keeps when the clock was seen last.
-        keep: gives what the settings say now.
+        state: stores the last time seen.
+        keep: returns the current settings.
         clock: the time.
-        quiet: tells whether no task runs, so that all writers may be kept waiting for some seconds.
-        report_since: from when on the next report needs events; None where that is not known.
+        quiet: returns whether no task runs, so that all writers may be kept waiting for some seconds.
+        report_since: returns the start of the events that the next report needs; None if that is not known.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Pruner:
         self._one_at_a_time = asyncio.Lock()
 
     async def run(self) -> None:
-        """Do one round; whoever comes while another is done waits for it and does one of his own."""
+        """Do one round; concurrent calls wait for each other, and each does a round of its own."""
         async with self._one_at_a_time:
             await self._round()
 
@@ -105,7 +105,7 @@ class Pruner:
         await self._report(tally, before, too_large=shrunk)
 
     async def _is_clock_sound(self, now: datetime) -> bool:
-        """Whether the clock goes on from where it was seen last; kept over restarts."""
+        """Check whether the clock is consistent with the last time seen, which is kept over restarts."""
         stored = await asyncio.to_thread(self._state.get, _SEEN) or {}
         seen, doubted = (from_text(stored[name]) if stored.get(name) else None for name in ("seen", "doubted"))
         if seen and now < seen:
@@ -133,12 +133,12 @@ class Pruner:
             tally.lessons += count
 
     def _week_of_report(self, now: datetime) -> datetime:
-        """From when on events are needed for a report that is still to be written, or to be written again."""
+        """Return the start of the events that a report, still to be written or to be written again, needs."""
         monday = (now - timedelta(days=now.weekday())).replace(hour=0, minute=0, second=0, microsecond=0)
         return min(monday - WEEK, self._report_since() or now)
 
     async def _prune_work(self, before: datetime, setting: str, tally: Tally, fits: Callable[[], bool]) -> None:
-        """Prune tasks that ended before a time, those that ended first at the front, until it fits."""
+        """Prune tasks that ended before a time, the earliest first, until `fits` returns true."""
         while not await asyncio.to_thread(fits):
             task_ids = await self._read(partial(pruning.long_ended, ended_before=before, limit=TASKS))
             if not task_ids:
@@ -167,7 +167,7 @@ class Pruner:
             await self._note_events(gone.reached, before, setting)
 
     async def _note_events(self, stopped_at: int | None, before: datetime, setting: str) -> None:
-        """Remember from when on the log is whole: where it was stopped, or else all that was asked for."""
+        """Store from when on the log is complete: where pruning stopped, or the requested time."""
         if stopped_at is not None:
             went_on_with = await self._read(lambda conn: pruning.time_of(conn, stopped_at))
             before = min(before, went_on_with or before)
@@ -175,7 +175,7 @@ class Pruner:
         await self._write(lambda conn: pruning.note_events(conn, noted))
 
     async def _drop_unnamed(self, tally: Tally) -> None:
-        """Drop texts that nothing names; one round sees them all."""
+        """Remove texts that nothing refers to; one round covers them all."""
         reached: str | None = ""
         while reached is not None:
             digests, reached = await self._read(partial(pruning.list_unnamed, after=reached, limit=TEXTS))
@@ -184,7 +184,7 @@ class Pruner:
                 tally.texts += await self._write(partial(pruning.drop_unnamed, digests=some))
 
     async def _fit(self, now: datetime, tally: Tally) -> bool:
-        """Prune the oldest first while the database is larger than it may be; tells whether it was."""
+        """Prune the oldest data while the database exceeds its limit; return whether it did."""
         limit = self._keep().database_mb << 20
         if (await self._size()).used <= limit:
             self._too_large = False
@@ -198,7 +198,7 @@ class Pruner:
         return True
 
     async def _shrink(self) -> None:
-        """Give room back to the disk, in steps; a file that cannot do that, and the log, at a quiet moment."""
+        """Return free pages to the disk in steps; rewrite the file and fold the log only while no task runs."""
         while await self._write(pruning.give_back):
             pass
         if self._quiet():

@@ -1,8 +1,8 @@
-"""The scheduler of periodic jobs: small jobs that run again and again, each at its own pace.
+"""The scheduler of periodic jobs: small jobs that run again and again, each at its own interval.
 
-Each job is a task of its own, so one that takes minutes (packing, a backup) keeps none of the others waiting; it is
-not begun again while it still runs. Pace is monotonic time: neither a wrong clock nor its correction brings a flood of
-jobs, or years without one. Clock and sleep are injected, so tests live through weeks in a moment.
+Each job is a task of its own, so a job that takes minutes (packing, a backup) does not delay the others; it is not
+started again while it still runs. Intervals are in monotonic time: neither a wrong clock nor its correction causes a
+flood of jobs, or years without one. Clock and sleep are injected, so tests can simulate weeks in a moment.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nightshift.core.events import Emitter, Kind, Level
 from nightshift.core.ports import Sink
 
 AGAIN_S = 600.0
-"""A job that fails with ever new messages is reported so often at most; each may run every few seconds."""
+"""Minimum seconds between two reports of a job that fails with changing messages; a job may run every few seconds."""
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -27,10 +27,10 @@ class PeriodicJob:
     """A small job that runs again and again.
 
     Attributes:
-        name: as an error names it, such as `backup`.
-        every_s: from one beginning to the next, in seconds of monotonic time.
-        run: does it once; what it raises ends this turn and no other.
-        first_s: how long after the start it is done for the first time.
+        name: the name in error messages, such as `backup`.
+        every_s: interval from one start to the next, in seconds of monotonic time.
+        run: runs it once; an exception ends this turn only.
+        first_s: seconds from the start until its first run.
     """
 
     name: str
@@ -43,10 +43,10 @@ class Scheduler:
     """Runs jobs when they are due.
 
     Args:
-        jobs: what is to be done; names are unique.
-        sink: takes an event for each job that fails; for the same failure again only after it went well in between.
+        jobs: the jobs; their names are unique.
+        sink: gets an event for each job that fails; for the same failure only after a success in between.
         monotonic: seconds that never jump.
-        sleep: waits some of them. A simulation moves its clocks here, after `wait_for_jobs`.
+        sleep: waits some seconds. A simulation moves its clocks here, after `wait_for_jobs`.
     """
 
     def __init__(
@@ -72,13 +72,13 @@ class Scheduler:
             self._due[job.name] = now + job.first_s
 
     def pace(self, name: str, every_s: float) -> None:
-        """Run that job more often or less, from its last start on."""
+        """Change the interval of a job, counted from its last start."""
         at = next(number for number, job in enumerate(self._jobs) if job.name == name)
         self._due[name] += every_s - self._jobs[at].every_s
         self._jobs[at] = replace(self._jobs[at], every_s=every_s)
 
     async def run(self) -> None:
-        """Run jobs until cancelled; then what runs is cancelled too, and waited for."""
+        """Run jobs until cancelled; then running jobs are cancelled too, and waited for."""
         try:
             while True:
                 await self._sleep(self._begin_due())
@@ -93,7 +93,7 @@ class Scheduler:
             await asyncio.wait(self._running.values())
 
     def _begin_due(self) -> float:
-        """Begin what is due; returns after how many seconds to look again."""
+        """Begin the due jobs; return the seconds until the next job is due."""
         now = self._monotonic()
         for job in self._jobs:
             if self._due[job.name] <= now:
@@ -108,7 +108,7 @@ class Scheduler:
             task.add_done_callback(lambda _: self._running.pop(job.name))
 
     async def do(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
-        """Run something once; what it raises is reported under the name."""
+        """Run a function once; an exception is reported under the name."""
         try:
             await run()
         except Exception as error:  # noqa: BLE001 - whatever a job throws ends its turn, not the daemon

@@ -1,10 +1,10 @@
-"""Reports to the service manager what happens, with the datagrams of `sd_notify(3)`, and feeds its watchdog.
+"""Reports the daemon's state to the service manager, with the datagrams of `sd_notify(3)`, and feeds its watchdog.
 
 The protocol is one datagram of `NAME=value` lines to the socket that `NOTIFY_SOCKET` names; a leading `@` means the
-null byte of Linux's abstract sockets. Nothing that goes wrong here may stop the daemon: it is logged once.
+null byte of Linux's abstract sockets. No error here may stop the daemon: it is logged once.
 
-The watchdog is fed from the workers' loop and only while the daemon is healthy. A thread of its own would go on feeding
-while the loop is blocked, and so hide just what the watchdog is for.
+The watchdog is fed from the workers' loop and only while the daemon is healthy. A separate thread would continue to
+feed it while the loop is blocked, and so hide the very fault that the watchdog is for.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ import time
 from collections.abc import Callable, Sequence
 
 STATUS_S = 10.0
-"""How often the status line is looked at where the manager wants no sign of life."""
+"""Seconds between updates of the status line if the manager has no watchdog."""
 SHARE = 1 / 3
-"""Signs of life come three times within the manager's limit: one that is late is no reason to die."""
+"""Interval of signs of life as a share of the manager's limit, so that a single late one does no harm."""
 
 _log = logging.getLogger(__name__)
 
 
 class ServiceManagerLink:
-    """The way to the service manager. Thread-safe; a message is one datagram and never waits.
+    """The connection to the service manager. Thread-safe; a message is one datagram and never waits.
 
     Args:
-        address: of its socket, a path or an abstract name with `@`; empty where nobody listens.
+        address: of its socket, a path or an abstract name with `@`; empty if there is no service manager.
     """
 
     def __init__(self, address: str) -> None:
@@ -37,24 +37,24 @@ class ServiceManagerLink:
 
     @property
     def listens(self) -> bool:
-        """Whether there is a service manager."""
+        """True if there is a service manager."""
         return bool(self._address)
 
     def ready(self) -> None:
-        """The daemon serves, or has taken up its new settings."""
+        """Report that the daemon serves, or has applied its new settings."""
         self._send("READY=1")
 
     def reloading(self) -> None:
-        """The settings are read again; the time lets the manager tell this from an earlier reload."""
+        """Report that the settings are read again; the time distinguishes this reload from an earlier one."""
         microseconds = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
         self._send("RELOADING=1", f"MONOTONIC_USEC={microseconds}")
 
     def stopping(self) -> None:
-        """The daemon drains and ends."""
+        """Report that the daemon drains and ends."""
         self._send("STOPPING=1")
 
     def alive(self) -> None:
-        """All is well: the watchdog's next deadline begins."""
+        """Report that the daemon is healthy, which restarts the watchdog's deadline."""
         self._send("WATCHDOG=1")
 
     def status(self, text: str) -> None:
@@ -74,13 +74,13 @@ class ServiceManagerLink:
 
 
 class Watchdog:
-    """Reports to the service manager that all is well, and what the daemon does.
+    """Reports to the service manager that the daemon is healthy, and what it does.
 
     Args:
         link: to the manager.
-        limit_s: after which the manager takes the daemon for dead; None where it does not look.
-        faults: what is not well (`maintenance.health.Vitals.faults`).
-        describe: what the daemon does, in a line.
+        limit_s: the manager's watchdog limit in seconds; None if it has none.
+        faults: returns the daemon's faults (`maintenance.health.Vitals.faults`).
+        describe: returns the daemon's work, in one line.
     """
 
     def __init__(
@@ -96,13 +96,13 @@ class Watchdog:
         self._reported = ""
 
     async def run(self) -> None:
-        """Look again and again, until cancelled; ends at once where nobody listens."""
+        """Check the daemon periodically until cancelled; return at once if there is no service manager."""
         while self._link.listens:
             self.look()
             await asyncio.sleep(self._every_s)
 
     def look(self) -> None:
-        """Feed the watchdog if all is well, and report what has changed."""
+        """Feed the watchdog if there are no faults, and report a changed status line."""
         faults = self._faults()
         if not faults:
             self._link.alive()

@@ -1,4 +1,4 @@
-"""Starts side threads again that ended by an error: a daemon that looks alive and hears nothing is worse than none."""
+"""Restarts side threads that ended by an error: a daemon that looks alive but does not listen is worse than none."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from nightshift.core.clock import Clock
 from nightshift.core.events import Emitter, Kind, Level
 from nightshift.core.ports import Sink
 
-# Seconds between two looks.
+# Seconds between two checks.
 LOOK_S = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideThread:
-    """A thread beside the workers' loop; `name` is what it does, and `revive` blocks until it runs again."""
+    """A thread beside the workers' loop; `name` describes its work, and `revive` blocks until it runs again."""
 
     name: str
     is_alive: Callable[[], bool]
@@ -27,8 +27,8 @@ class SideThreads:
     """Watches the side threads of a daemon.
 
     Args:
-        emit: takes an event for each that was started again.
-        clock: says when that was.
+        emit: gets an event for each restarted thread.
+        clock: the time of restarts.
     """
 
     def __init__(self, emit: Sink, clock: Clock) -> None:
@@ -37,19 +37,19 @@ class SideThreads:
         self._notices: dict[str, str] = {}
 
     def add(self, thread: SideThread) -> None:
-        """Watch one more from now on."""
+        """Watch another thread from now on."""
         self._threads.append(thread)
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """Sentences for the status: what was started again, and when for the last time."""
+        """Sentences for the status: the restarted threads, each with the time of its last restart."""
         return tuple(self._notices.values())
 
     async def look(self) -> None:
-        """Look once, and start what has ended.
+        """Check the threads once, and restart the ended ones.
 
         Raises:
-            Exception: whatever a thread raises that cannot be started.
+            Exception: any error of a thread that cannot be restarted.
         """
         for thread in self._threads:
             if not thread.is_alive():

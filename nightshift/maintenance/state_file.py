@@ -1,7 +1,7 @@
-"""`state.json`: what the daemon was doing, for people and for the next start.
+"""`state.json`: a snapshot of the daemon's work, for people and for the next start.
 
-It is written whole, by the hour and at the end. The same text is kept in the database, which is the truth: a file that
-is missing or damaged is a normal state of things and costs nothing. It says `clean` only after a stop that finished.
+It is written completely, every hour and at the end. The same text is in the database, which is authoritative: a missing
+or damaged file is harmless. It contains `clean` only after a stop that finished.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _KEY = "state"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """The sums over all runs: seconds up, starts, commits, and the models' usage."""
+    """The sums over all runs: uptime in seconds, starts, commits, and the use of models."""
 
     uptime_s: float
     starts: int
@@ -37,7 +37,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastRun:
-    """The run that wrote a state; `saved_at` is when that was, `in_flight` the tasks that it had in hand."""
+    """The run that wrote a state; `saved_at` is the time of writing, `in_flight` its running tasks."""
 
     clean: bool
     saved_at: datetime
@@ -49,7 +49,7 @@ class LastRun:
 
 
 def to_json(status: DaemonStatus, totals: Totals, now: datetime, *, clean: bool) -> str:
-    """The state as text, one value a line."""
+    """Return the state as JSON, one value per line."""
     return json.dumps(_snapshot(status, totals, now, clean), indent=2) + "\n"
 
 
@@ -94,10 +94,10 @@ def _snapshot(status: DaemonStatus, totals: Totals, now: datetime, clean: bool) 
 
 
 def from_json(text: str) -> LastRun:
-    """Read what `to_json` wrote.
+    """Parse the output of `to_json`.
 
     Raises:
-        ValueError: it is nothing of the kind.
+        ValueError: the text has another form.
     """
     try:
         data = json.loads(text)
@@ -119,9 +119,9 @@ class StateKeeper:
 
     Args:
         path: the file.
-        state: keeps the copy, and knows the totals.
-        status: what the daemon says about itself.
-        emit: takes an event each time it is saved.
+        state: stores the copy, and has the totals.
+        status: returns the daemon's status.
+        emit: gets an event each time it is saved.
         clock: the time.
     """
 
@@ -133,7 +133,7 @@ class StateKeeper:
         self._before: LastRun | None = None
 
     def last_run(self) -> LastRun | None:
-        """Read what the run before left; None where there was none. Call it once, before `save`."""
+        """Read the state of the previous run; None if there was none. Call it once, before `save`."""
         copy = self._copy()
         try:
             self._before = from_json(self._path.read_text(encoding="utf-8"))
@@ -153,7 +153,7 @@ class StateKeeper:
             return None
 
     async def save(self, *, clean: bool = False) -> None:
-        """Write it; `clean` says that this run has ended as it should.
+        """Write the state; `clean` means that this run ends as it should.
 
         Raises:
             OSError: the file cannot be written; the database has its copy.
@@ -176,11 +176,11 @@ class StateKeeper:
 
 
 def how_it_ended(before: LastRun | None, seen: datetime | None, in_flight: Sequence[int]) -> str:
-    """How the last run ended, in a sentence; nothing before the first.
+    """Describe the end of the last run in a sentence; empty if there was none.
 
     Args:
-        before: what it left.
-        seen: the last time that its database saw.
+        before: its saved state.
+        seen: the last time in its database.
         in_flight: the tasks that it left running.
     """
     if before is None and not in_flight:

@@ -1,7 +1,7 @@
-"""Keeps the daemon's own repository small, as a periodic job: packed often, cleaned once a week while all is quiet.
+"""Keeps the daemon's own repository small: packs it often, and cleans it once a week while no task runs.
 
-Integrated branches of tasks that ended long ago are deleted; main holds their commits. A branch that was never
-integrated stays whatever its age: it is the only name of work that was paid for.
+Integrated branches of tasks that ended long ago are deleted; main contains their commits. A branch that was never
+integrated stays at any age: it is the only reference to work that was paid for.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.state_store import StateStore
 
 LOOSE_BYTES = 32 << 20
-"""From so much in loose objects on it is packed, a second's work. Each commit of a large folder leaves all of its names
-as one object, so numbers of objects say little."""
+"""Bytes of loose objects from which on the repository is packed, which takes a second. The number of objects says
+little, because each commit of a large folder stores all of its names as one object.
+"""
 CLEAN_EVERY = timedelta(days=7)
 _CLEANED = "workspace_cleaned_at"
 
@@ -30,11 +31,11 @@ class Workspace:
 
     Args:
         repository: packs, drops and deletes.
-        db: knows when tasks ended.
-        state: keeps when it was cleaned last.
-        events: gets an event for each time.
-        keep_days: how long the integrated branch of an ended task stays.
-        quiet: tells whether no task runs.
+        db: contains the ends of tasks.
+        state: stores the time of the last cleaning.
+        events: gets an event each time.
+        keep_days: days for which the integrated branch of an ended task stays.
+        quiet: returns whether no task runs.
         clock: the time.
     """
 
@@ -53,7 +54,7 @@ class Workspace:
         self._keep_days, self._quiet, self._clock = keep_days, quiet, clock
 
     async def run(self) -> None:
-        """Clean it when that is due and nothing runs, else pack it when there is enough to pack.
+        """Clean the repository if that is due and nothing runs, else pack it if it has enough loose objects.
 
         Raises:
             GitError: git failed; nothing is lost.
@@ -71,7 +72,7 @@ class Workspace:
             await self._report("packed", before, 0)
 
     async def _is_due(self) -> bool:
-        """The first cleaning is due a week after the first look."""
+        """Check whether cleaning is due; the first one is due a week after the first check."""
         now, last = self._clock(), await asyncio.to_thread(self._state.get, _CLEANED)
         if last is None or from_text(str(last)) > now:
             await asyncio.wrap_future(self._state.set(_CLEANED, to_text(now)))

@@ -1,4 +1,7 @@
-"""Backends for models, one vendor or engine a module; each is found by its entry point, in this package or another."""
+"""Backends for models: one module per vendor or engine.
+
+Each is registered as an entry point, in this package or another.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +18,19 @@ if TYPE_CHECKING:
     from nightshift.models.base import BaseModelHandler
 
 GROUP = "nightshift.backends"
-"""The group of entry points: short name to `module:Class`."""
+"""Entry point group. Maps a backend's short name to `module:Class`."""
 FIRST = ("openai", "anthropic", "gemini", "acp", "ollama", "gpt4all", "llama_cpp")
-"""The order of `MODEL_TYPE=auto`: those that answer best first. Others follow by their names, the built-in engine last,
-since it can do the least; that it is asked before any other is decided by the gateway."""
+"""The order of `MODEL_TYPE=auto`, best answers first. Other backends follow by name. The built-in engine is last, since
+it can do the least; the gateway decides whether the engine is asked before the models.
+"""
 
 
 @cache
 def backends() -> Mapping[str, EntryPoint]:
-    """Find the backends that are installed, by their short names, in the order of `MODEL_TYPE=auto`.
+    """Return the installed backends by short name, in the order of `MODEL_TYPE=auto`.
 
     Raises:
-        ConfigError: there is none, since this Nightshift is not installed where it runs.
+        ConfigError: no backend is found, because this Nightshift is not installed in the running Python.
     """
     points = {point.name: point for point in entry_points(group=GROUP)}
     if not points:
@@ -37,7 +41,7 @@ def backends() -> Mapping[str, EntryPoint]:
 
 
 def backend_class(name: str) -> type[BaseModelHandler]:
-    """Import the class behind a short name.
+    """Import the backend class of a short name.
 
     Raises:
         ConfigError: there is no backend of that name, or it cannot be loaded.

@@ -1,8 +1,8 @@
 """Anthropic's messages API.
 
-Text that stays the same is marked for the prompt cache: the system prompt always, and where tools are called also the
-last of them and the last turns of the user's. The next request, which has this one as its beginning, then reads what
-this one wrote, and writes what is new.
+Marks stable text for the prompt cache: the system prompt always, and for requests with tools also the last tool
+definition and the last user turns. The next request starts with the same text, so it reads from the cache what this one
+wrote and writes only its new part.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 API_VERSION = "2026-10-21"
 LEAST_BUDGET = 1024
-"""Tokens; the API takes no smaller budget for thinking, which is a part of the reply."""
+"""Tokens. The API accepts no smaller budget for thinking, which counts as part of the reply."""
 USUAL_REPLY = 8192
-"""Tokens; the API wants a limit, also of a request that names none."""
+"""Tokens. Default reply limit, because the API requires a limit with every request."""
 SHARES = {Thinking.LOW: 0.25, Thinking.MEDIUM: 0.5, Thinking.HIGH: 0.75}
 
 
 class AnthropicBackend(VendorBackend):
-    """Messages, streamed."""
+    """The messages API, with streaming."""
 
     name = "anthropic"
     vendor = "Anthropic"
@@ -40,7 +40,7 @@ class AnthropicBackend(VendorBackend):
 
     @property
     def _headers(self) -> Mapping[str, str]:
-        """The same ones as those of the vendor's package."""
+        """The headers that the vendor's package sends too."""
         return {**super()._headers, "x-api-key": self._key or "", "anthropic-version": API_VERSION}
 
     def _new_api(self, http: Any) -> Model[Any]:
@@ -58,7 +58,7 @@ class AnthropicBackend(VendorBackend):
 
     def _settings(self, request: ModelRequest) -> dict[str, Any]:
         thinks = request.thinking not in {None, Thinking.OFF} and self._thinking(request) is not None
-        # The API takes no other temperature than 1 from a model that thinks, and never a higher one.
+        # The API accepts only temperature 1 from a model that thinks, and never a higher one.
         heat = None if thinks or not self._takes_temperature() else request.temperature
         limit = request.max_tokens or USUAL_REPLY
         share = SHARES.get(request.thinking or Thinking.OFF, 0.0)

@@ -42,16 +42,16 @@ from nightshift.models.services import GatewayServices, RoutingConfig
 from nightshift.models.task_failures import TaskFailures
 
 Room = Callable[[], AbstractAsyncContextManager[Reservation]]
-"""Reserves room for one call in the budgets; each try needs its own, for what is lost was paid for."""
+"""Reserves room for one call in the budgets. Each try needs its own reservation, because a lost reply was paid for."""
 
 MOST_UNUSABLE = 2
-"""Replies in a row without the form that was asked for, after which a model is asked in plain words."""
+"""Number of consecutive replies in the wrong form after which a model is asked in plain words."""
 MOST_WHY_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """The answer of a look at a backend, and since when it is so; `at` is None where nobody has looked."""
+    """The result of an availability check, and since when it holds; `at` is None before the first check."""
 
     available: bool
     why: str = ""
@@ -60,12 +60,12 @@ class Seen:
 
 
 class HealthProbe:
-    """Whether a backend is available: checked in a thread, one check at a time; an event reports each change.
+    """Tracks whether a backend is available. Checks run in a thread, one at a time, and an event reports each change.
 
     Attributes:
-        available: the answer of the last check; False before the first one.
-        seen: the last answer that is shown to people, of this probe or an earlier one of the same backend under
-            earlier settings: that settings were saved says nothing of it.
+        available: the result of the last check; False before the first one.
+        seen: the last result, as shown to people. It may come from an earlier probe of the same backend under earlier
+            settings, because saving settings does not change availability.
     """
 
     def __init__(
@@ -80,14 +80,14 @@ class HealthProbe:
 
     @property
     def why(self) -> str:
-        """Why it is not available, in words for the owner."""
+        """The reason why the backend is not available, in words for the owner."""
         return self._broken or self._backend.detail
 
     async def check(self, fresh_s: float = 0.0) -> bool:
-        """Check, unless somebody did within `fresh_s` or while this waited for its turn.
+        """Check the backend, unless a check ran within `fresh_s` or while this call waited for its turn.
 
         Returns:
-            Whether the backend has just come up; an event reports each change.
+            True if the backend has just become available. An event reports each change.
         """
         loop = asyncio.get_running_loop()
         since_s = loop.time() - fresh_s
@@ -105,14 +105,14 @@ class HealthProbe:
         return changed and is_available
 
     async def _ask(self) -> bool:
-        """Ask the backend; an answer that does not come is a no, and is not asked for again before it came."""
+        """Ask the backend. A missing answer counts as unavailable, and no second question is sent until it arrives."""
         self._answer = self._answer or asyncio.create_task(asyncio.to_thread(self._backend.is_available))
         await asyncio.wait({self._answer}, timeout=self._wait_s)
         if not self._answer.done():
             self._broken = self._backend.detail or f"{self._backend.name} does not say whether it is available"
             return False
         answer, self._answer, self._broken = self._answer, None, ""
-        if error := answer.exception():  # of a backend that breaks its promise not to raise
+        if error := answer.exception():  # a backend that breaks its promise not to raise
             self._broken = f"{self._backend.name} cannot tell whether it is available: {type(error).__name__}: {error}"
         return not error and answer.result()
 
@@ -124,15 +124,15 @@ class HealthProbe:
 
 
 class BackendClient:
-    """One backend of the chain. Used from one event loop.
+    """One backend of the chain. Must be used from one event loop.
 
     Args:
-        backend: who answers.
-        config: time-outs, retries and prices.
-        services: the stores, the clock and where events go.
+        backend: the backend that answers.
+        config: timeouts, retries and prices.
+        services: the stores, the clock and the sink for events.
 
     Attributes:
-        recoveries: how often it came up since the process began.
+        recoveries: how often the backend became available since the process began.
     """
 
     def __init__(self, backend: BaseModelHandler, config: RoutingConfig, services: GatewayServices) -> None:
@@ -157,34 +157,34 @@ class BackendClient:
 
     @property
     def label(self) -> str:
-        """`backend=model`, as settings write it."""
+        """`backend=model`, as in the settings."""
         return self.backend.label
 
     @property
     def account(self) -> str:
-        """The subject of a provider's limits: the model, and the account that asks for it."""
+        """The key of a provider's limits: the model and the account that asks for it."""
         return f"{self.label} {self.backend.account}".strip()
 
     @property
     def profile(self) -> ModelProfile:
-        """The class of its model, and whether it failed with the usual forms today."""
+        """The size class of the model, and whether it failed with the usual reply forms today."""
         billions = self.backend.parameters_b
         size = ModelClass.of(billions) if billions else None
         return ModelProfile(size=size, fails_usual_forms=self.backend.facts.is_plain)
 
     @property
     def gauge(self) -> Gauge:
-        """The length and form of texts for its model."""
+        """The measures for texts to this model: bytes per token, context window and reply form."""
         backend, rate = self.backend, self.backend.token_estimator.bytes_per_token
         return Gauge(
             bytes_per_token=rate, window=backend.known_window, own_tools=backend.own_tools, profile=self.profile
         )
 
     def count_form(self, *, is_usable: bool) -> bool:
-        """Count a reply by whether it had the form that was asked for.
+        """Record whether a reply had the requested form.
 
         Returns:
-            Whether the model is asked in plain words from now on, for the rest of the day (UTC).
+            True if the model is asked in plain words from now on, for the rest of the day (UTC).
         """
         self._unusable_in_a_row = 0 if is_usable else self._unusable_in_a_row + 1
         if self._unusable_in_a_row < MOST_UNUSABLE or self.profile.is_plain:
@@ -195,7 +195,7 @@ class BackendClient:
         return True
 
     def inherit(self, earlier: BackendClient) -> None:
-        """Go on with what a client to the same model under earlier settings counted, and with what it last saw."""
+        """Take over the counts and the last check of a client to the same model under earlier settings."""
         self._calls, self._failures, self._spent = earlier._calls, earlier._failures, earlier._spent
         self.backend.token_estimator = earlier.backend.token_estimator
         self._unusable_in_a_row = earlier._unusable_in_a_row
@@ -204,36 +204,36 @@ class BackendClient:
 
     @property
     def is_engine(self) -> bool:
-        """Whether it is the built-in engine, which works on code and is no model."""
+        """True for the built-in engine, which works on code and is not a model."""
         return self.backend.name == BUILT_IN
 
     def matches(self, wanted: str) -> bool:
-        """Whether the settings mean this backend by `backend=model`, `backend` or `model`."""
+        """Check whether a setting names this backend, as `backend=model`, `backend` or `model`."""
         return wanted in {self.label, self.backend.name, self.backend.model}
 
     @property
     def price(self) -> Price | None:
-        """The price of its model, if that is known."""
+        """The price of the model, or None if it is not known."""
         return price_of(self.config.prices, self.backend.name, self.backend.model, free=self.backend.free)
 
     @property
     def why(self) -> str:
-        """Why it does not answer, in words for the owner."""
+        """The reason why the backend does not answer, in words for the owner."""
         return self.health.why or self._why
 
     @property
     def next_time(self) -> datetime | None:
-        """When to ask again; None while the backend is not there, for then nobody knows."""
+        """The time at which to ask again; None while the backend is unavailable, because that time is unknown."""
         now = self._clock()
         if not self.health.available:
             return None
         held = self.circuit.opens_at if self.circuit.state is CircuitState.OPEN else None
         times = [at for at in (held, self._asked_until) if at and at > now]
-        # Where somebody else is trying it just now, it is known no sooner than after the next pause.
+        # While another caller probes the backend, the result is known at the latest after the next pause.
         return max(times, default=now + timedelta(seconds=self.circuit.pause_s))
 
     def status(self) -> ModelStatus:
-        """The backend as pages show it; `latency_s` is the mean."""
+        """Return the backend's state for pages; `latency_s` is the mean."""
         spent, backend, forms = self._spent, self.backend, self._forms
         protocol = None if self.is_engine else choose_form(backend.protocols, forms)
         learnt = backend.facts.summary
@@ -261,10 +261,11 @@ class BackendClient:
         )
 
     def shape_request(self, request: ModelRequest) -> ModelRequest:
-        """The request as the backend takes it: with `tools` for native calls, else all of them within the texts.
+        """Return the request in the form that the backend accepts: with `tools`, or with tools described in the text.
 
-        Its `protocol` says which. The form is that of the request if the backend speaks it, else what earlier replies
-        of the model teach. The built-in engine has no use for tools.
+        With `tools` the model makes native calls. The result's `protocol` names the form. The request's own form is
+        used if the backend supports it, otherwise the form is chosen from the model's earlier replies. The built-in
+        engine ignores tools.
         """
         spoken = request.tools or any(message.tool_calls or message.role == "tool" for message in request.messages)
         if self.is_engine or not spoken:
@@ -284,13 +285,16 @@ class BackendClient:
             self._forms = self._services.forms.read_counts(self.backend.name, self.backend.model)
 
     async def ready(self) -> bool:
-        """Whether it is there and may be asked; one that was not there a moment ago is not looked for again yet."""
+        """Check whether the backend is available and may be asked.
+
+        A recent "not available" is not checked again yet.
+        """
         if not self.health.available:
             await self.check(self._policy.probe_fresh_s)
         return self.health.available and self.circuit.state is not CircuitState.OPEN
 
     async def check(self, fresh_s: float = 0.0) -> bool:
-        """Check whether it is available; one that has just come up gets a new chance."""
+        """Check whether the backend is available. If it has just become available, its failures are forgotten."""
         came_up = await self.health.check(fresh_s)
         self._learn_forms()
         if not self._stored_facts:
@@ -304,21 +308,21 @@ class BackendClient:
         return came_up
 
     def _restore_pause(self) -> None:
-        """Keep to a pause that the provider asked this process or an earlier one for."""
+        """Restore a pause that the provider asked this process or an earlier one for."""
         state = self._services.state
-        # Version 0.1 stored all of them under one key.
+        # Version 0.1 stored all pauses under one key.
         if stored := state.get(f"model_pause {self.account}") or (state.get("model_pauses") or {}).get(self.account):
             self.circuit.restore(Pause(since=from_text(stored[0]), until=from_text(stored[1])))
             self._why = stored[2] if self.circuit.state is CircuitState.OPEN else ""
 
     async def ask(self, request: ModelRequest, room: Room) -> Completion:
-        """Ask until there is an answer or no try is left. `room` gets what was used, also by a lost reply.
+        """Ask until there is an answer or no try is left. `room` is charged for every reply, including lost ones.
 
         Raises:
-            ModelUnavailable: it did not answer; `next_time` tells when to try again.
-            ModelRefused: it will not answer this; `BackendUnfit` where that is no fault, `RequestRefused` where only
-                another task's request can show whose fault it is.
-            BudgetExhausted: `room` has none.
+            ModelUnavailable: the backend did not answer; `next_time` says when to try again.
+            ModelRefused: the backend will not answer this request. `BackendUnfit` if that is no fault; `RequestRefused`
+                if only another task's request can show where the fault is.
+            BudgetExhausted: `room` has no room.
         """
         for tries in count(1):
             await self._wait_as_asked()
@@ -358,7 +362,10 @@ class BackendClient:
     async def _call(
         self, request: ModelRequest, formed: ModelRequest, room: Reservation, lost: list[Completion]
     ) -> Completion:
-        """Ask once; price, charge and count the reply before anybody looks into it, also one that is `lost`."""
+        """Ask once.
+
+        Prices, charges and counts the reply before its content is examined, including replies that are `lost`.
+        """
         formed = replace(formed, max_tokens=room.reply, cut_at=room.cut_at)
         try:
             completion = await call_once(self.backend, formed, self._policy, lost.append, self._services.live)
@@ -382,16 +389,16 @@ class BackendClient:
             self._services.state.set(f"model_facts {self.account}", facts)
 
     async def _wait_as_asked(self) -> None:
-        """Wait as the server asked, whichever call it told; a little longer, so that not all come back at once."""
+        """Wait as long as the server asked any call to wait, and a random time longer, so that calls spread out."""
         if self._asked_until and (wait_s := (self._asked_until - self._clock()).total_seconds()) > 0:
-            # Never longer than it can have asked for, in case somebody has set the clock back.
+            # Capped at the longest wait that the server can have asked for, in case the clock was set back.
             await asyncio.sleep(min(wait_s, self._policy.max_wait_s) * random.uniform(1.0, 1.1))  # noqa: S311 - no secret
 
     def _check_poison(self, request: ModelRequest, error: ModelError, *, is_paid: bool) -> None:
-        """Give up on a request that fails and fails while others are answered.
+        """Give up on a task's requests that keep failing while other requests are answered.
 
         Raises:
-            ModelRefused: it did, too often.
+            ModelRefused: the task failed too often.
         """
         may_pass = isinstance(error, ModelUnavailable) and error.retry_after_s is None
         if may_pass and self._task_failures.note_failure(request.task_id, is_paid=is_paid):
@@ -403,7 +410,7 @@ class BackendClient:
         return replace(completion, cost_usd=price.of(completion)) if price else completion
 
     def _note_failure(self, request: ModelRequest, error: ModelError, tries: int) -> float | None:
-        """Count and report a failure; the wait before the next try in seconds, or None when there is to be none."""
+        """Count and report a failure; return the seconds to wait before the next try, or None for no further try."""
         self._failures += 1
         self._why = str(error)
         wait_s = None
@@ -427,7 +434,7 @@ class BackendClient:
             stored = (to_text(pause.since), to_text(pause.until), self._masker(self._why)[:MOST_WHY_CHARS])
             self._services.state.set(f"model_pause {self.account}", stored)
             return None
-        # One that is busy again and again is left alone like one that fails: asking it all night helps nobody.
+        # A backend that is busy again and again is left alone like a failing one: asking it all night helps nobody.
         self.circuit.fail()
         if asked_s is not None:
             self._asked_until = self._clock() + timedelta(seconds=asked_s)

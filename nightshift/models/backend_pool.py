@@ -1,4 +1,4 @@
-"""The clients of all backends under one set of settings: who is there, what is sent, and the owner's own order."""
+"""The clients of all backends under one set of settings: availability, order, and the preparation of requests."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from nightshift.models.token_estimates import most_cautious
 
 
 class BackendPool:
-    """The clients of all backends under one set of settings. Used from one event loop.
+    """The clients of all backends under one set of settings. Must be used from one event loop.
 
-    Settings may change while calls are under way. A request keeps to the pool that it began with; the old pool closes
-    its backends when the last of its requests has ended.
+    Settings may change while calls are under way. A request keeps the pool that it began with, and the old pool closes
+    its backends when its last request has ended.
 
     Args:
         backends: the chain, best first (`models.chain.build_chain`).
-        config: how they are asked.
-        services: the stores, the clock and where events go.
+        config: settings for asking the backends.
+        services: the stores, the clock and the sink for events.
 
     Attributes:
-        clients: of all backends, in the order of the chain.
-        models: those of models.
-        engine: that of the built-in engine, if it takes part.
+        clients: clients of all backends, in the order of the chain.
+        models: the clients of models, without the engine.
+        engine: the client of the built-in engine, if it takes part.
     """
 
     def __init__(self, backends: Sequence[BaseModelHandler], config: RoutingConfig, services: GatewayServices) -> None:
@@ -48,7 +48,7 @@ class BackendPool:
 
     @asynccontextmanager
     async def in_use(self) -> AsyncIterator[None]:
-        """Keep the backends open for a request."""
+        """Keep the backends open during a request."""
         self._users += 1
         self._idle.clear()
         try:
@@ -59,7 +59,10 @@ class BackendPool:
                 self._idle.set()
 
     def inherit(self, earlier: BackendPool) -> None:
-        """Go on with what is known of the models that both have; one whose name its server tells is known by that."""
+        """Take over what the earlier clients learned.
+
+        Clients match by label, or by backend if the server names the model.
+        """
         before = {client.label: client for client in earlier.clients}
         by_backend = {client.backend.name: client for client in reversed(earlier.clients)}
         for client in self.clients:
@@ -68,7 +71,7 @@ class BackendPool:
                 client.inherit(predecessor)
 
     async def retire(self) -> None:
-        """Close the backends once nobody uses them any more."""
+        """Close the backends when no request uses them any more."""
         await self._idle.wait()
         await self.aclose()
 
@@ -78,7 +81,7 @@ class BackendPool:
             await client.backend.aclose()
 
     def prepare(self, request: ModelRequest) -> ModelRequest:
-        """The request as it is sent: without secrets, and bolder the more often the loop was stuck."""
+        """Return the request as it is sent: without secrets, and with a temperature that rises with `escalation`."""
         heats, masker = self.config.policy.temperatures, self.config.masker
         heat = heats[min(request.escalation, len(heats) - 1)]
         wanted = request.temperature
@@ -88,7 +91,7 @@ class BackendPool:
         return replace(request, messages=messages, temperature=wanted)
 
     def route(self, request: ModelRequest) -> list[BackendClient]:
-        """The models in the owner's order. Stuck twice and more, the next one begins."""
+        """List the models in the owner's order, rotated by one for each escalation beyond the first."""
         wanted = self._first_choice(request)
         first = [client for client in self.models if wanted and client.matches(wanted)][:1]
         clients = [*first, *(client for client in self.models if client not in first)]
@@ -96,14 +99,14 @@ class BackendPool:
         return clients[turn:] + clients[:turn]
 
     def _first_choice(self, request: ModelRequest) -> str | None:
-        """Whom the owner wants to be asked first: what he said of the task goes before what he said of the phase."""
+        """Return the owner's preferred model: the task's setting takes precedence over the phase's."""
         named = bool(request.wanted) and any(client.matches(request.wanted) for client in self.clients)
         return request.wanted if named else self.config.phase_models.get(request.phase)
 
     def gauge(self, phase: Phase, escalation: int, wanted: str = "") -> Gauge:
-        """How long texts are for the model that will be asked; where that is still open, what holds for each of them.
+        """Return the gauge of the model that will be asked, or the most cautious values if the model is still open.
 
-        Models that are not there do not count while another one is.
+        Unavailable models are ignored while another one is available.
         """
         clients = self.route(ModelRequest(phase=phase, messages=(), escalation=escalation, wanted=wanted))
         clients = [client for client in clients if client.health.available] or clients
@@ -111,45 +114,54 @@ class BackendPool:
         return most_cautious([client.gauge for client in asked])
 
     def client_of(self, completion: Completion) -> BackendClient | None:
-        """The client whose model gave a reply."""
+        """Return the client of the model that gave a reply, or None."""
         asked = (completion.backend, completion.model)
         return next((client for client in self.models if (client.backend.name, client.backend.model) == asked), None)
 
     def engine_for(self, request: ModelRequest) -> BackendClient | None:
-        """The engine, if it may answer: it knows nothing of tools, so it cannot go on where a model has called some."""
+        """Return the engine if it may answer.
+
+        It does not support tools, so it cannot continue after a model has called some.
+        """
         return None if request.tools and request.call_no else self.engine
 
     def precheck(self, request: ModelRequest) -> tuple[BackendClient, float | None] | None:
-        """The engine where it may look before a model is asked, and for how long; None is as long as usual."""
+        """Return the engine if it may look before a model is asked, and for how many seconds (None: the default)."""
         engine, wanted = self.engine_for(request), self._first_choice(request)
         preferred = bool(engine and wanted and engine.matches(wanted))
-        # A task with a model of its own asks that one.
+        # A task that names its own model asks that model first.
         unasked = wanted == request.wanted or not self.config.policy.precheck_s
         if engine is None or request.material is None or (unasked and not preferred):
             return None
         return engine, None if preferred else self.config.policy.precheck_s
 
     def status(self, measured: Callable[[str], str] | None = None) -> tuple[ModelStatus, ...]:
-        """All backends, in the order of the chain; `measured` tells what is known of a model, by `backend=model`."""
+        """Return the status of all backends, in the order of the chain.
+
+        `measured` describes a model's results, by `backend=model`.
+        """
         describe = measured or (lambda _label: "")
         return tuple(replace(client.status(), measured=describe(client.label)) for client in self.clients)
 
     async def check(self, *, models: bool = True, sandboxed: bool = True) -> None:
-        """Check which backends are available, all at once: models, and what works in a sandbox."""
+        """Check the availability of backends concurrently.
+
+        `models` are the backends that need no sandbox, `sandboxed` those that do.
+        """
         asked = [client for client in self.clients if (sandboxed if client.backend.needs_sandbox else models)]
         await asyncio.gather(*(client.check() for client in asked))
 
     @property
     def recoveries(self) -> int:
-        """How often backends came up."""
+        """How often the backends became available, summed over all."""
         return sum(client.recoveries for client in self.clients)
 
 
 def _mask_message(message: Message, masker: Masker) -> Message:
-    """A message as it may leave: without secrets, and with a mark where half a character has no form to be sent in."""
+    """Return a message that is safe to send: secrets masked, and lone surrogates (they cannot be encoded) removed."""
     text = masker(message.text)
     calls = tuple(replace(call, arguments=_mask_arguments(call.arguments, masker)) for call in message.tool_calls)
-    # A vendor refuses thoughts that were changed: those that hold a secret stay here.
+    # A vendor refuses changed thoughts, so thoughts that hold a secret are dropped rather than masked.
     thoughts = tuple(each for each in message.thoughts if masker(each.text) == each.text == _replace_halves(each.text))
     return replace(message, text=text if text.isascii() else _replace_halves(text), tool_calls=calls, thoughts=thoughts)
 
@@ -160,12 +172,12 @@ def _mask_arguments(arguments: Mapping[str, Any], masker: Masker) -> Mapping[str
 
 
 def _replace_halves(text: str) -> str:
-    """The text without halves of characters, which a model can write in JSON and nobody can send."""
+    """Replace lone surrogates, which a model can write in JSON but which cannot be encoded as UTF-8."""
     return text.encode("utf-8", "replace").decode()
 
 
 async def first_ready(clients: Sequence[BackendClient]) -> BackendClient | None:
-    """The first of these that may be asked now."""
+    """Return the first client that may be asked now, or None."""
     for client in clients:
         if await client.ready():
             return client
@@ -173,5 +185,5 @@ async def first_ready(clients: Sequence[BackendClient]) -> BackendClient | None:
 
 
 def available(clients: Sequence[BackendClient]) -> bool:
-    """Whether any of these backends is there."""
+    """Check whether any of these backends is available."""
     return any(client.health.available for client in clients)

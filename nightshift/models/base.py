@@ -1,4 +1,7 @@
-"""The base of all backends: one model of one vendor, asked once. Time-outs, budgets and routing are the gateway's."""
+"""The base class of all backends: one model of one vendor, asked once.
+
+The gateway adds timeouts, budgets and routing.
+"""
 
 from __future__ import annotations
 
@@ -20,41 +23,43 @@ if TYPE_CHECKING:
 
 OnText = Callable[[str], None]
 SandboxRuns = Callable[[], "SuiteRuns | str"]
-"""Gives what runs code in the sandbox, or says why nothing can be run yet: backends are made before the sandbox."""
+"""Returns the object that runs code in the sandbox, or the reason why it cannot yet. A function, because backends are
+made before the sandbox.
+"""
 
 
 class CallText(str):
-    """A piece of a tool call for `OnText`: paid for like text, but no part of the reply's text."""
+    """A piece of a tool call for `OnText`: paid for like text, but not part of the reply's text."""
 
     __slots__ = ()
 
 
 class CallName(CallText):
-    """The piece that begins a tool call: the tool's name. The pieces of its arguments follow."""
+    """The first piece of a tool call: the tool's name. The pieces of its arguments follow."""
 
     __slots__ = ()
 
 
 class ThoughtText(str):
-    """A piece of a model's thinking for `OnText`: paid for like text, but no part of the reply's text."""
+    """A piece of a model's thinking for `OnText`: paid for like text, but not part of the reply's text."""
 
     __slots__ = ()
 
 
 EnsureExtra = Callable[[str], None]
-"""Sees to it that the packages of an extra are installed, which may take minutes; raises a `NightshiftError` whose text
-is for the owner where they are not."""
+"""Ensures that the packages of an extra are installed, which may take minutes. Raises a `NightshiftError` with a text
+for the owner if they are not.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackendSettings:
-    """Settings of the owner's for all backends alike; each takes its own (`BaseModelHandler.from_settings`).
+    """The owner's settings for all backends; each backend reads its own (`BaseModelHandler.from_settings`).
 
-    `runs` is the way into the sandbox, for backends that run code; None where there is to be none. `repair_s` bounds a
-    search of the built-in engine where the request says nothing else.
-    `acp_agent` makes the agent that is asked by the Agent Client Protocol, called by a name or as its program; None
-    where there is none.
-    `ensure_extra` brings the packages of a backend whose name is that of an extra; None leaves that to the owner.
+    `runs` gives access to the sandbox, for backends that run code; None for no sandbox. `repair_s` bounds a search of
+    the built-in engine, in seconds, if the request sets no limit. `acp_agent` makes the agent that speaks the Agent
+    Client Protocol, from a model name (None: named after its program); None if no agent is configured. `ensure_extra`
+    installs the packages of a backend whose name is that of an extra; None leaves the installation to the owner.
     """
 
     openai_api_key: str | None = field(default=None, repr=False)
@@ -79,20 +84,22 @@ class BaseModelHandler(ABC):
     """One backend.
 
     Attributes:
-        name: its short name, that of its entry point.
-        setup: one line for an owner who has no model yet: what to do to get this one.
-        streams: whether `on_text` is called all the time while the reply is written; if not, only the total time-out
-            can notice a backend that hangs.
-        needs_sandbox: whether it works in the sandbox, which is not there yet when models are looked at first.
-        own_tools: whether it looks around and changes files by itself, so that it is offered no tools.
-        parallel: how many requests it takes at once; None leaves it to the server behind it.
-        protocols: how its models can be offered tools, the usual way first. Only those with `NATIVE` get requests with
-            `tools`; for all others the tools are in the messages' texts already.
-        model: the model that answers; empty while `is_available` has not chosen it.
-        detail: why it is not available and how to mend it, in words for the owner; empty when all is well.
-        offered: the models that the server listed when it was last looked at; none where it lists none.
-        facts: lessons of refusals about its server.
-        token_estimator: how long texts are for its model: prompts are made, and held against its context, by it.
+        name: short name, equal to the name of its entry point.
+        setup: one line for an owner without a model: how to set up this backend.
+        streams: True if `on_text` is called continuously while the reply is written; if not, only the total timeout can
+            detect a hanging backend.
+        needs_sandbox: True if the backend works in the sandbox, which does not exist yet at the first availability
+            check.
+        own_tools: True if the backend explores and changes files itself, so it is offered no tools.
+        parallel: maximum number of concurrent requests; None leaves the limit to the server.
+        protocols: ways to offer tools to its models, the default first. Only backends with `NATIVE` get requests with
+            `tools`; for the others the tools are already described in the messages.
+        model: the model that answers; empty until `is_available` has chosen one.
+        detail: why the backend is not available and how to fix it, in words for the owner; empty if it is available.
+        offered: the models that the server listed at the last check; empty if it lists none.
+        facts: what refusals revealed about its server.
+        token_estimator: estimates token counts for its model. Prompts are sized and checked against the context window
+            with it.
     """
 
     name: ClassVar[str]
@@ -110,16 +117,19 @@ class BaseModelHandler(ABC):
 
     @classmethod
     def from_settings(cls, settings: BackendSettings, model: str | None) -> Self | None:  # noqa: ARG003 - for heirs
-        """Make one of the owner's settings, or None where they do not suffice (`setup` tells what is missing)."""
+        """Create a backend from the owner's settings, or return None if they do not suffice.
+
+        `setup` says what is missing then.
+        """
         return cls(model=model)
 
     def stand_in(self, settings: BackendSettings) -> BaseModelHandler | None:  # noqa: ARG002 - for heirs
-        """A backend that is asked instead where this one cannot load its model at all; most have none."""
+        """Return a fallback backend for when this one cannot load its model at all, or None."""
         return None
 
     @property
     def label(self) -> str:
-        """`backend=model`, or the backend alone while its model is not known."""
+        """`backend=model`, or the backend's name alone while the model is not known."""
         return f"{self.name}={self.model}" if self.model else self.name
 
     @property
@@ -129,57 +139,64 @@ class BaseModelHandler(ABC):
 
     @property
     def free(self) -> bool:
-        """Whether its replies cost nothing because it runs on the owner's machine."""
+        """True if replies cost nothing because the model runs on the owner's machine."""
         return False
 
     @property
     def window(self) -> int | None:
-        """The model's context in tokens, prompt and reply together, where that is known by now."""
+        """The model's context window in tokens, prompt and reply together; None while unknown."""
         return None
 
     @property
     def parameters_b(self) -> float | None:
-        """The billions of parameters of its model, where its name tells them."""
+        """Billions of parameters, read from the model's name; None if the name does not contain them."""
         return parameters_by_name(self.model)
 
     @property
     def known_window(self) -> int | None:
-        """The smaller one of its `window` and the one that a refusal named."""
+        """The smaller of `window` and the window that a refusal named; None if neither is known."""
         return min((size for size in (self.window, self.facts.window) if size), default=None)
 
     @property
     def account(self) -> str:
-        """A name for the account that is asked, where there is one; without its key."""
+        """A name for the account in use, without its key; empty if there is none."""
         return ""
 
     @abstractmethod
     def is_available(self) -> bool:
-        """Look whether it could answer now. Blocking, but for a few seconds at most; called in a thread; never raises.
+        """Check whether the backend could answer now.
 
-        Sets `detail`, `offered`, and `model` where none was named.
+        Blocks for a few seconds at most, runs in a thread and never raises.
+
+        Sets `detail`, `offered`, and `model` if none was configured.
         """
 
     async def load(self) -> None:  # noqa: B027 - not abstract: most small backends have nothing to load
-        """Load the packages of a request, which may take seconds: no silence of its server's."""
+        """Import the packages that a request needs.
+
+        This may take seconds, which must not count as silence of the server.
+        """
 
     @abstractmethod
     async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
-        """Ask once. `on_text` gets the reply's pieces on the caller's loop, or "" as a mere sign of life.
+        """Ask once.
 
-        Pieces of tool calls come as `CallText`, the first one of each as `CallName`.
+        `on_text` is called on the caller's loop with the pieces of the reply, or with "" as a sign of life.
+
+        Pieces of tool calls are `CallText`, the first piece of each call is `CallName`.
 
         Raises:
-            ModelUnavailable: connection, time-out, overload or a reply that broke off; asking again may help.
+            ModelUnavailable: connection error, timeout, overload or truncated reply; asking again may help.
             ModelRefused: the request, the key or the model's name is wrong; asking again will not help. Also
-                `ToolsRefused`, after which `protocols` has `TEXT` alone.
+                `ToolsRefused`, after which `protocols` contains only `TEXT`.
         """
 
     async def aclose(self) -> None:  # noqa: B027 - not abstract: most small backends hold nothing open
-        """Let go of connections and threads; it is not used afterwards."""
+        """Release connections and threads; the backend is not used afterwards."""
 
 
 def events_about(request: ModelRequest, sink: Sink) -> Emitter:
-    """Emits events about a request, which name its step by `step_no`, so that a line of the log leads there."""
+    """Return an emitter for events about a request; each event has the request's `step_no`, to link to the step."""
 
     def emit(event: Event) -> None:
         sink(event if request.task_id is None else replace(event, data={**event.data, "step_no": request.step_no}))

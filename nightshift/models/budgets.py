@@ -1,6 +1,6 @@
 """Budgets and prices: limits of one call, one task, one UTC day and all time.
 
-Room for a call is reserved in every budget before it is made, so that calls at the same time cannot overspend.
+Each call reserves room in every budget before it is made, so concurrent calls cannot overspend.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ UNLIMITED = Limits()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpendingLimits:
-    """Limits of one call, of one UTC day, and of all time: `tokens` (prompt and reply) and `cost_usd` are kept."""
+    """Limits of one call, of one UTC day, and of all time.
+
+    Only `tokens` (prompt and reply) and `cost_usd` are enforced.
+    """
 
     call: Limits = UNLIMITED
     day: Limits = UNLIMITED
@@ -36,7 +39,10 @@ class SpendingLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """The price of a model, in USD for a million tokens; None: tokens of the prompt cache cost like any others."""
+    """The price of a model, in USD per million tokens.
+
+    None: tokens of the prompt cache cost the same as other input tokens.
+    """
 
     input_per_million_usd: float
     output_per_million_usd: float
@@ -44,7 +50,7 @@ class Price:
     cache_write_per_million_usd: float | None = None
 
     def of(self, completion: Completion) -> float:
-        """The cost of a reply, in USD."""
+        """Return the cost of a reply, in USD."""
         read = int(completion.extra.get("cached_tokens", 0))
         written = int(completion.extra.get("cache_write_tokens", 0))
         usual = self.input_per_million_usd
@@ -58,43 +64,43 @@ class Price:
 
 
 FREE = Price(input_per_million_usd=0.0, output_per_million_usd=0.0)
-"""A model that runs on the owner's machine."""
+"""The price of a model that runs on the owner's machine."""
 
 
 def price_of(prices: Mapping[str, Price], backend: str, model: str, *, free: bool) -> Price | None:
-    """The price that the owner stated for `backend=model` or `model`; zero for a local one; None when it is not known.
+    """Return the owner's price for `backend=model` or `model`, zero for a local model, or None if it is not known.
 
-    Nothing is looked up by resemblance: a wrong price is worse than none.
+    Names must match exactly: a wrong price is worse than none.
     """
     stated = prices.get(f"{backend}={model}") or prices.get(model)
     return stated or (FREE if free else None)
 
 
 LEAST_REPLY = 64
-"""A reply shorter than this many tokens is worth nothing: then the budget counts as spent."""
+"""Tokens. A shorter reply is useless, so a budget with less room counts as spent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallEstimate:
-    """The need of a call: its prompt and the longest reply in tokens, and the price where it is known."""
+    """The estimated need of a call: prompt and longest reply in tokens, and the price if known."""
 
     prompt: int
     reply: int
     price: Price | None = None
 
     def cost_usd(self, reply: int) -> float:
-        """The most that it costs with a reply so long."""
+        """Return the maximum cost of the call in USD, with a reply of this many tokens."""
         each = self.price
         return (self.prompt * each.input_per_million_usd + reply * each.output_per_million_usd) / 1e6 if each else 0.0
 
     def as_spent(self, reply: int) -> Spent:
-        """The same as an amount."""
+        """Return the need as an amount spent, with a reply of this many tokens."""
         return Spent(model_calls=1, tokens_in=self.prompt, tokens_out=reply, cost_usd=self.cost_usd(reply))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shortage:
-    """The limit that has no room, how much too little is left for the call, and the words for it."""
+    """The limit that has no room, the amount that is missing for the call, and a text that explains it."""
 
     measure: Measure
     short: float
@@ -102,7 +108,7 @@ class Shortage:
 
 
 class BudgetExhausted(Exception):
-    """A budget has no room for the call; the text names limit, used and allowed."""
+    """A budget has no room for the call; the text names the limit and the amount used."""
 
     def __init__(self, budget: Budget, shortage: Shortage) -> None:
         super().__init__(f"{budget.what}: {shortage.text}")
@@ -110,15 +116,15 @@ class BudgetExhausted(Exception):
 
 
 class Budget:
-    """One budget. Used from one event loop.
+    """One budget. Must be used from one event loop.
 
     Args:
-        what: how the budget is called: “the task”, “today”.
-        spent: what was used before.
-        limits: `model_calls`, `tokens` and `cost_usd` are kept; None is unlimited.
+        what: the budget's name in texts: “the task”, “today”.
+        spent: the amount used before.
+        limits: `model_calls`, `tokens` and `cost_usd` are enforced; None is unlimited.
 
     Attributes:
-        reported: whether an event said that it is used up; kept here for whoever emits it.
+        reported: True if an event said that the budget is used up; for the code that emits it.
     """
 
     def __init__(self, what: str, spent: Spent, limits: Limits = UNLIMITED) -> None:
@@ -128,23 +134,23 @@ class Budget:
         self.limit(limits)
 
     def limit(self, limits: Limits) -> None:
-        """Set the limits anew; what was spent and what is reserved stays, and calls that wait for room check again."""
+        """Replace the limits. Spent and reserved amounts stay, and calls that wait for room check again."""
         self._limits, self.reported = limits, False
         self._wake_waiting()
 
     @property
     def is_limited(self) -> bool:
-        """Whether it bounds how much is written."""
+        """True if tokens or cost are limited."""
         return self._limits.tokens is not None or self._limits.cost_usd is not None
 
     @asynccontextmanager
     async def reserve(self, need: CallEstimate) -> AsyncIterator[CallEstimate]:
-        """Reserve room for a call; gives the need with its reply cut to what is allowed.
+        """Reserve room for a call; yields the need, with its reply cut to the room that is left.
 
-        While other calls have reserved the room that this one lacks, it waits for them to settle.
+        If other calls have reserved the missing room, waits until they settle.
 
         Raises:
-            BudgetExhausted: there is no room even when all others have settled.
+            BudgetExhausted: there is no room even after all other calls have settled.
         """
         while (granted := self._longest_reply(need)) < need.reply and self._reserved:
             await self._is_settled.wait()
@@ -159,7 +165,7 @@ class Budget:
             self._wake_waiting()
 
     def charge(self, spent: Spent) -> None:
-        """Count what a call used in the end."""
+        """Add the amount that a call actually used."""
         self.spent = self.spent + spent
 
     def _wake_waiting(self) -> None:
@@ -167,11 +173,11 @@ class Budget:
         self._is_settled = asyncio.Event()
 
     def _longest_reply(self, need: CallEstimate) -> int:
-        """The longest reply that fits: `need.reply` or less, negative when not even the prompt does."""
+        """Return the longest reply that fits, at most `need.reply`; negative if not even the prompt fits."""
         return min([need.reply, *self._room(need, sum(self._reserved, self.spent)).values()])
 
     def _room(self, need: CallEstimate, used: Spent) -> dict[Measure, int]:
-        """The longest reply that each limit leaves room for, negative when not even the prompt fits."""
+        """Return the longest reply that each limit leaves room for, negative if not even the prompt fits."""
         limits, room = self._limits, dict[Measure, int]()
         if limits.model_calls is not None:
             room[Measure.MODEL_CALLS] = need.reply if used.model_calls < limits.model_calls else -1
@@ -208,14 +214,15 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedRoom:
-    """The answer of a budget that several machines share to a call.
+    """The reply of a shared budget (of several machines) to a reservation request.
 
     Attributes:
-        reservation: to be settled when the call has ended; None where nothing has to be.
-        lacks: `day` or `total` where there is no room; empty where there is.
-        left_tokens: what is left of it; None is unlimited, as for `left_cost_usd`.
-        may_grow: whether calls of others that are under way may give some of it back.
-        away: why the budget cannot be asked now; empty where it could.
+        reservation: id to settle when the call has ended; None if there is nothing to settle.
+        lacks: the limit without room, `day` or `total`; empty if there is room.
+        left_tokens: tokens left in that limit; None is unlimited.
+        left_cost_usd: USD left in that limit; None is unlimited.
+        may_grow: True if other calls under way may still return some of their reserved room.
+        away: why the budget cannot be asked now; empty if it could be asked.
     """
 
     reservation: int | None = None
@@ -227,30 +234,30 @@ class SharedRoom:
 
 
 class SharedBudget(Protocol):
-    """The budget of several machines together."""
+    """A budget that several machines share."""
 
     async def reserve(self, tokens: int, cost_usd: float) -> SharedRoom:
-        """Reserve room for a call, or say what is left."""
+        """Reserve room for a call, or return how much is left."""
 
     async def settle(self, reservation: int, spent: Spent) -> None:
-        """Tell what the call used."""
+        """Replace a reservation by the amount that the call used."""
 
 
 Charge = Callable[[Completion], None]
-"""Counts what a call used."""
+"""Adds the amount that a call used to the budgets."""
 SpentSince = Callable[[datetime | None], Spent]
-"""The sum that was spent since a moment, or in all (None), as the database knows it."""
+"""Returns the amount spent since a time, or in total (None), according to the database."""
 
 _ONE_CALL = "one call"
 _TODAY = "today"
 _ALL_NODES = {"day": "all nodes today", "total": "all nodes, all time"}
 _AGAIN_S = 30.0
-"""A task that waits for other machines looks again after so long."""
+"""Seconds after which a task that waits for other machines tries again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation:
-    """Room for one call: the longest reply in tokens, where to charge what it used, and where its stream is cut."""
+    """Room for one call: longest reply in tokens, the function to charge, where to cut the stream in tokens."""
 
     reply: int | None
     charge: Charge
@@ -258,13 +265,13 @@ class Reservation:
 
 
 class BudgetLedger:
-    """The budgets around every call, over all tasks. Used from one event loop.
+    """The budgets that apply to every call, across all tasks. Must be used from one event loop.
 
     Args:
         budgets: the limits.
-        clock: tells the day. A clock that was set back comes to a day for the second time, so with each new day
-            `spent_since` is asked what was spent on it.
-        spent_since: what was spent before.
+        clock: tells the current day. If the clock is set back, a day can begin twice, so `spent_since` is asked again
+            for each new day.
+        spent_since: returns the amount spent before.
     """
 
     def __init__(self, budgets: SpendingLimits, clock: Clock, spent_since: SpentSince) -> None:
@@ -276,13 +283,13 @@ class BudgetLedger:
         self._total = Budget("all time", spent_since(None), budgets.total)
 
     def set_limits(self, budgets: SpendingLimits) -> None:
-        """Set other limits; what was spent stays."""
+        """Replace the limits; spent amounts stay."""
         self._limits, self._over = budgets, None
         self._todays_budget().limit(budgets.day)
         self._total.limit(budgets.total)
 
     def for_task(self, task_id: int | None, limits: Limits, spent: Spent) -> Budget:
-        """A budget for a task's own limits."""
+        """Create the budget for a task's own limits."""
         return Budget("outside a task" if task_id is None else f"task {task_id}", spent, limits)
 
     @asynccontextmanager
@@ -290,12 +297,12 @@ class BudgetLedger:
         """Reserve room for a call in all budgets.
 
         Raises:
-            BudgetExhausted: one of them has none.
+            BudgetExhausted: one of the budgets has no room.
         """
         one_call = Budget(_ONE_CALL, Spent(), self._limits.call)
 
         def charge(completion: Completion) -> None:
-            # Today's is whichever it is by now: a call may end on another day than it began.
+            # Looks up today's budget again: a call may end on another day than it began.
             for budget in (one_call, task, self._todays_budget(), self._total):
                 budget.charge(completion.spent)
 
@@ -309,14 +316,18 @@ class BudgetLedger:
                 need, charge_all = await stack.enter_async_context(shared_room)
             self._over = None
             is_limited = self.shared or any(each.is_limited for each in budgets)
-            # Without a limit a model may write more than it was asked to, as by another tokenizer's count.
+            # Without a limit a reply may exceed its requested length, for example because the model's tokenizer counts
+            # differently.
             yield Reservation(reply=need.reply, charge=charge_all, cut_at=need.reply if is_limited else need.reply * 2)
 
     @asynccontextmanager
     async def _reserve_shared(
         self, shared: SharedBudget, need: CallEstimate, charge: Charge
     ) -> AsyncIterator[tuple[CallEstimate, Charge]]:
-        """Room in what several machines may spend together; the reply is cut to it as in the budgets of this one."""
+        """Reserve room in the budget that several machines share.
+
+        The reply is cut to its room as with local budgets.
+        """
         used = Spent()
 
         def charge_both(completion: Completion) -> None:
@@ -329,7 +340,7 @@ class BudgetLedger:
             left = Budget(_ALL_NODES[room.lacks], Spent(), limits)
             try:
                 async with left.reserve(need) as smaller:
-                    # What lacks may be less than a token: then the same need would be refused again.
+                    # The shortage may be less than one token; without the -1 the same need would be refused again.
                     need = replace(need, reply=min(smaller.reply, need.reply - 1))
             except BudgetExhausted as over:
                 raise self._waits(over) if room.may_grow else over from None
@@ -346,7 +357,7 @@ class BudgetLedger:
         return Parked(f"{over}; calls of other nodes may leave some", self._clock() + timedelta(seconds=_AGAIN_S))
 
     def interruption(self, cause: BudgetExhausted) -> Interruption:
-        """How a task that finds a budget spent ends, or until when it waits."""
+        """Return how a task that finds a budget spent ends, or until when it waits."""
         if cause.budget.what == _TODAY:
             is_past = cause.budget is not self._today  # the day has ended meanwhile
             until = self._clock() if is_past else _midnight(self._day + timedelta(days=1))
@@ -365,7 +376,10 @@ class BudgetLedger:
         return BudgetSpent(str(cause), measure=cause.shortage.measure, short=cause.shortage.short)
 
     def find_spent(self) -> SpentBudget | None:
-        """Today's budget or that of all time, if it had no room for the last call; forgotten when the day is over."""
+        """Return the daily or total budget if it had no room for the last call.
+
+        A daily one expires when its day is over.
+        """
         over = self._over
         return over if over and (over.until is None or self._clock() < over.until) else None
 

@@ -1,4 +1,4 @@
-"""One call to one backend, under three time-outs; a reply that breaks off is still accounted for."""
+"""One call to one backend, under three timeouts; a truncated reply is still accounted for."""
 
 from __future__ import annotations
 
@@ -18,31 +18,33 @@ from nightshift.models.thought_tags import without_thoughts
 from nightshift.models.token_estimates import estimate_request, fill_counts
 
 MAX_REPLY_BYTES = 8_000_000
-"""No model writes so much; a server that does is broken, and would fill the memory."""
+"""No model writes this much. A server that sends more is broken and would fill the memory."""
 LEAST_TOKENS_PER_S = 0.5
-"""A model that is slower than this over the whole time-out is as good as gone."""
+"""A model that is slower than this over the whole timeout counts as unavailable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallPolicy:
-    """Patience with one backend.
+    """Timeouts, retries and limits for one backend. Values ending in `_s` are seconds.
 
     Attributes:
-        first_text_s: how long the first byte may take; a model of the owner's own, which may load for minutes
-            and read a long prompt for more, has all of `total_s` for it.
-        gap_s: how long the connection may be silent after that; any byte counts, comments and pings included.
-        total_s: how long a whole reply may take.
+        first_text_s: timeout for the first byte. A model on the owner's machine gets all of `total_s`, since it may
+            load for minutes and take longer to read a long prompt.
+        gap_s: longest silence of the connection after that; any byte counts, including comments and pings.
+        total_s: timeout for a whole reply.
         tries: how often one backend is asked for one reply.
-        backoff_s: the longest wait before the second try; it doubles with each further one, up to `backoff_max_s`,
-            and the wait itself is drawn evenly from zero (“full jitter”: M. Brooker, AWS Architecture Blog, 2015).
-        max_wait_s: a wait that the server asks for is kept up to this; a longer one sends the request elsewhere.
-        breaker_failures: after so many failures in a row a backend is left alone for `breaker_s`, then for twice as
-            long with each further failure, up to `breaker_max_s`.
-        probe_s: how often `watch` looks which backends are there.
-        probe_fresh_s: how long the answer “not there” holds before a call looks again.
-        temperatures: by how often the loop was stuck, the last one from then on; None leaves it to the model.
-        reply_tokens: the longest reply where the request names no limit.
-        precheck_s: how long the built-in engine may look before a model is asked; 0 asks it last only.
+        backoff_s: longest wait before the second try. It doubles with each further try, up to `backoff_max_s`, and the
+            actual wait is drawn uniformly from zero up to it (“full jitter”: M. Brooker, AWS Architecture Blog, 2015).
+        max_wait_s: longest wait requested by the server that is respected; for a longer one the request is sent
+            elsewhere.
+        breaker_failures: number of consecutive failures after which a backend is left alone for `breaker_s`; each
+            further failure doubles that pause, up to `breaker_max_s`.
+        probe_s: interval at which `watch` checks which backends are available.
+        probe_fresh_s: how long the result "not available" is valid before a call checks again.
+        temperatures: temperature by how often the loop was stuck; the last one applies from then on. None leaves the
+            temperature to the model.
+        reply_tokens: the longest reply if the request sets no limit, in tokens.
+        precheck_s: how long the built-in engine may look before a model is asked; 0 asks the engine only last.
     """
 
     first_text_s: float = 300.0
@@ -63,21 +65,21 @@ class CallPolicy:
 
 
 class _Full(Exception):
-    """More was written than was asked for."""
+    """The reply is longer than requested."""
 
 
 Charge = Callable[[Completion], None]
-"""Takes what was paid for; a reply that broke off has `lost` in its `extra`."""
+"""Receives a reply that was paid for; a truncated reply has `lost` in its `extra`."""
 
 
 async def call_once(
     backend: BaseModelHandler, request: ModelRequest, policy: CallPolicy, on_lost: Charge, live: LiveCalls | None = None
 ) -> Completion:
-    """Ask once; `live` gets what is written as it comes.
+    """Ask once; `live` receives the reply's text while it is written.
 
     Raises:
-        ModelUnavailable: also `TimedOut`, when one of the time-outs is over.
-        ModelRefused: the backend will not answer this.
+        ModelUnavailable: the call failed; `TimedOut` if one of the timeouts expired.
+        ModelRefused: the backend will not answer this request.
     """
     received = (live or LiveCalls()).begin(request, backend)
     call, completion = _Call(backend, request, policy, received), None
@@ -93,7 +95,7 @@ async def call_once(
 
 
 class _Call:
-    """One call while it lasts, and what was received of its reply."""
+    """One running call, and the part of its reply received so far."""
 
     def __init__(self, backend: BaseModelHandler, request: ModelRequest, policy: CallPolicy, live: LiveText) -> None:
         self._backend, self._request, self._policy, self._received = backend, request, policy, live
@@ -102,7 +104,7 @@ class _Call:
         self._began_s = self._last_s = self._loop.time()
 
     async def ask(self) -> Completion:
-        """Ask; each sign of life moves the deadline, but never past the total, and goes to who watches."""
+        """Ask. Each sign of life extends the deadline, up to the total timeout, and is passed to live viewers."""
         await self._backend.load()
         self._began_s = self._loop.time()
         self._last_s = self._began_s + self._policy.total_s
@@ -114,7 +116,10 @@ class _Call:
             return self._take_cut()
 
     def _first_s(self) -> float:
-        """How long the first sign of life may take: a model of the owner's own is given all the time there is."""
+        """Return the timeout for the first sign of life.
+
+        A model on the owner's machine gets the whole total timeout.
+        """
         total_s = self._policy.total_s
         return total_s if self._backend.free else min(self._gap_s(self._policy.first_text_s), total_s)
 
@@ -122,7 +127,7 @@ class _Call:
         return usual_s if self._backend.streams else self._policy.total_s
 
     def _on_text(self, limit: asyncio.Timeout) -> OnText:
-        """Take pieces as they come; a reply that goes on beyond what was reserved for it is cut there."""
+        """Return a receiver for pieces of the reply. It cuts a reply that exceeds the length reserved for it."""
         task = asyncio.current_task()
 
         def receive(piece: str) -> None:
@@ -140,11 +145,11 @@ class _Call:
 
     @property
     def _written(self) -> int:
-        """Tokens by our own count, thoughts and calls included."""
+        """Estimated tokens received so far, including thoughts and calls."""
         return math.ceil(self._received.bytes / BYTES_PER_TOKEN)
 
     def _take_cut(self) -> Completion:
-        """The reply as it was cut by its length or the total time; all else is a failure."""
+        """Return the reply if its length or the total timeout cut it; any other case raises `TimedOut`."""
         written, total_s = self._written, self._policy.total_s
         is_over = self._loop.time() >= self._last_s
         if self._is_full or (is_over and written >= LEAST_TOKENS_PER_S * total_s):
@@ -155,7 +160,7 @@ class _Call:
         raise TimedOut(f"{self._backend.label} {after}")
 
     def take_written(self, extra: dict[str, Any]) -> Completion:
-        """The text so far as a reply: it was paid for, so it is counted, as an estimate."""
+        """Return the text so far as a reply with estimated token counts, because it was paid for."""
         thoughts = self._received.text_of(ThoughtText)
         received = Completion(
             text=self._received.text_of(str),

@@ -1,12 +1,15 @@
-"""From the owner's settings to the chain of backends: which ones, in which order, with which models.
+"""Builds the chain of backends from the owner's settings: which backends, in which order, with which models.
 
-`MODEL_TYPE` is `auto`, a backend's name, or several in order of preference (`openai,ollama`). `MODEL_NAME` is a model,
-or several: `backend=model` says whose it is, a plain name belongs to the backend at the same place of `MODEL_TYPE`.
-A backend that is named with several models takes part with each of them, one after the other.
-With `auto` every backend that is configured takes part, and a plain name goes to the vendor whose models are called so
-(`claude…`, `gpt-…`, `….gguf`), otherwise to Ollama and to a server of one's own behind `OPENAI_BASE_URL`.
-`repair` is the built-in engine, which takes no model's name.
-Behind GPT4All stands llama.cpp with the same file, which is asked where GPT4All cannot load that.
+`MODEL_TYPE` is `auto`, a backend's name, or several in order of preference (`openai,ollama`). `MODEL_NAME` is one model
+or several: `backend=model` names the backend, and a plain name belongs to the backend at the same position in
+`MODEL_TYPE`. A backend that is named with several models appears once per model, one after the other.
+
+With `auto` every configured backend takes part. A plain name goes to the vendor that its form suggests (`claude…`,
+`gpt-…`, `….gguf`), otherwise to Ollama and to a custom server at `OPENAI_BASE_URL`.
+
+`repair` is the built-in engine, which accepts no model name.
+
+llama.cpp follows GPT4All with the same file, as the fallback if GPT4All cannot load that file.
 """
 
 from __future__ import annotations
@@ -31,17 +34,17 @@ def build_chain(
     model_name: str | None = None,
     phase_models: Mapping[str, str] | None = None,
 ) -> tuple[BaseModelHandler, ...]:
-    """Make the backends, in the order in which they are asked; those for single phases come last.
+    """Create the backends in the order in which they are asked; backends for single phases come last.
 
     Raises:
-        ConfigError: names an unknown backend, or one that is asked for and not configured.
+        ConfigError: the settings name an unknown backend, or one that is not configured.
     """
     automatic = model_type.strip().lower() in {"", "auto"}
     kinds = list(backends()) if automatic else [kind.lower() for kind in _split_list(model_type)]
     named = _pair_models(kinds, _split_list(model_name or ""), settings, automatic=automatic)
     if automatic and not settings.llama_cpp_model_path and _LLAMA_CPP not in named:
-        kinds.remove(_LLAMA_CPP)  # with GPT4All's file it is no more than its stand-in
-    # A model that the owner named comes before those that are merely found.
+        kinds.remove(_LLAMA_CPP)  # with GPT4All's file it only serves as fallback
+    # Models that the owner named come before models that are only detected.
     order = sorted(kinds, key=lambda kind: kind not in named) if automatic else kinds
     pairs = [(kind, model) for kind in dict.fromkeys(order) for model in tuple(named.get(kind, ())) or (None,)]
     chosen = [(kind, backend_class(kind).from_settings(settings, model)) for kind, model in pairs]
@@ -52,10 +55,10 @@ def build_chain(
 
 
 def phase_routes(by_phase: Mapping[str, str], setting: str = "phase_models") -> dict[Phase, str]:
-    """A setting for single phases with their names checked.
+    """Check the phase names of a setting and return its values by phase.
 
     Raises:
-        ConfigError: names what is no phase.
+        ConfigError: a name is not a phase.
     """
     asking = {phase.value: phase for phase in Phase if phase not in TERMINAL_PHASES}
     if wrong := [name for name in by_phase if name.upper() not in asking]:
@@ -65,7 +68,7 @@ def phase_routes(by_phase: Mapping[str, str], setting: str = "phase_models") -> 
 
 
 def how_to_get_one() -> str:
-    """Name the ways to a first model, in one sentence each."""
+    """Return the ways to set up a first model, in one sentence each."""
     ways = ("ollama", *(name for name in backends() if name not in {"ollama", BUILT_IN}))
     return "; or ".join(backend_class(name).setup for name in ways)
 
@@ -77,7 +80,7 @@ def _split_list(text: str) -> list[str]:
 def _pair_models(
     kinds: Sequence[str], entries: Sequence[str], settings: BackendSettings, *, automatic: bool
 ) -> dict[str, list[str]]:
-    """Pair backends with the models that `MODEL_NAME` gives them."""
+    """Pair backends with the models in `MODEL_NAME`."""
     pairs = [re.fullmatch(r"(\w+)=(.+)", entry) for entry in entries]
     named = [(pair[1], pair[2]) for pair in pairs if pair]
     for kind, _ in named:
@@ -92,7 +95,7 @@ def _pair_models(
 
 
 def _group(named: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Each backend with its models in their order, each model once."""
+    """Group the models by backend, in order and without duplicates."""
     groups: dict[str, list[str]] = {}
     for kind, model in dict.fromkeys(named):
         groups.setdefault(kind, []).append(model)
@@ -110,7 +113,7 @@ def _backends_for(model: str, settings: BackendSettings) -> list[str]:
 
 
 def _with_stand_ins(chain: Sequence[BaseModelHandler], settings: BackendSettings) -> Iterator[BaseModelHandler]:
-    """The backends, each followed by the one that stands in for it where the chain has that not already."""
+    """Yield the backends, each followed by its fallback unless the chain already contains that."""
     names = {(backend.name, backend.model) for backend in chain}
     for backend in chain:
         yield backend
@@ -126,7 +129,10 @@ def _missing(kind: str) -> str:
 def _for_phases(
     settings: BackendSettings, chain: Sequence[BaseModelHandler], wanted: Iterable[str]
 ) -> list[BaseModelHandler]:
-    """The backends that `PHASE_MODELS` needs beside the chain; a plain model name belongs to the chain's first."""
+    """Return the backends that `PHASE_MODELS` needs in addition to the chain.
+
+    A plain model name belongs to the chain's first backend.
+    """
     more: list[BaseModelHandler] = []
     first = next((backend.name for backend in chain if backend.name != BUILT_IN), "")
     for text in dict.fromkeys(wanted):

@@ -1,7 +1,7 @@
-"""Our messages as those of the library that speaks to vendors, and its replies as ours.
+"""Converts our messages to those of the library that speaks to vendors, and the library's replies to ours.
 
-Thoughts and the marks of calls go back to the model that wrote them and to no other; those that a model wrote into its
-text go back to nobody. pydantic_ai is imported when the first model is asked.
+Thoughts and the details of calls are sent back only to the model that wrote them; thoughts that a model wrote into its
+text are sent to no model. pydantic_ai is imported when the first model is asked.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ENDS = {word: Finish(name) for name, words in TABLE["ends"].items() for word in 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _BEFORE_NAME = re.compile(r"\A(?:.*\bto=)?[\s`'\"]*(?:(?:functions|default_api|tools?)\.)?", re.DOTALL)
 _BEHIND_NAME = re.compile(r"(?<=.)(?:<\||[\s(\[{<:`'\"]).*", re.DOTALL)
-"""A name's frame in chat formats, which servers forget to take off."""
+"""Parts of chat formats around a tool's name, which servers forget to remove."""
 _NO_NAME = "unknown_tool"
 NO_RESULT = "This call has no result."
 
@@ -34,19 +34,19 @@ NO_RESULT = "This call has no result."
 def as_history(
     request: ModelRequest, model: Model[Any], author: str, ids: re.Pattern[str], lacks: Collection[str]
 ) -> list[ModelMessage]:
-    """Write the conversation as the library takes it.
+    """Convert the conversation to the library's messages.
 
     Args:
-        request: what is asked.
-        model: who is asked, for marks that are its own.
-        author: the same as `backend=model`; thoughts of other authors are left out.
-        ids: the form of a call's id that its vendor takes.
-        lacks: features that the server does not have: `system`, `parallel`.
+        request: the request to convert.
+        model: the library's model that is asked; it labels the model's own details.
+        author: the same model as `backend=model`; thoughts of other authors are left out.
+        ids: pattern of call ids that the vendor accepts.
+        lacks: features that the server lacks: `system`, `parallel`.
     """
     from pydantic_ai import messages as pai  # noqa: PLC0415 - heavy; only needed once a model is asked
 
     turns: Iterable[Message] = request.messages
-    if "system" in lacks or all(turn.role == "system" for turn in request.messages):  # no vendor takes no turn
+    if "system" in lacks or all(turn.role == "system" for turn in request.messages):  # no vendor accepts no turn
         turns = without_system(request.messages)
     turns = pair_calls(turns, ids)
     if "parallel" in lacks:
@@ -73,15 +73,15 @@ def as_history(
 
 
 def pair_calls(messages: Iterable[Message], allowed: re.Pattern[str]) -> tuple[Message, ...]:
-    """The messages as every vendor takes them: each call has an id of its own and is answered right behind its turn.
+    """Return the messages in a form that every vendor accepts: calls have unique ids, and results follow their turn.
 
-    A conversation may have begun with another vendor, or in the text form, where calls have no ids. Ids that are not
-    `allowed` or come twice are replaced, the same way in each later request; a result whose call is not known becomes a
-    turn of the user's.
+    A conversation may have begun with another vendor, or in the text form, in which calls have no ids. Ids that are not
+    `allowed` or are duplicates are replaced, the same way in each later request. A result without a known call becomes
+    a user turn.
     """
     turns, used, waiting = list[Message](), set[str](), dict[str, str]()  # calls without a result: new id to old
     for message in messages:
-        wanted = message.call_id  # without one it answers the next call
+        wanted = message.call_id  # without an id it answers the next call
         answered = next((new for new, old in waiting.items() if old == wanted or not wanted), "")
         if message.role == "tool" and answered:
             del waiting[answered]
@@ -100,7 +100,7 @@ def _answer_nothing(call_id: str) -> Message:
 
 
 def _fresh(call_id: str, used: set[str], allowed: re.Pattern[str]) -> str:
-    # Nine letters and digits are what the strictest server takes (Mistral's).
+    # Nine letters and digits are the format of the strictest server (Mistral's).
     fresh_ids = (f"call{number:05d}" for number in count(len(used)))
     new = next(each for each in chain([call_id] if allowed.fullmatch(call_id) else [], fresh_ids) if each not in used)
     used.add(new)
@@ -108,7 +108,7 @@ def _fresh(call_id: str, used: set[str], allowed: re.Pattern[str]) -> str:
 
 
 def without_system(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """Put the system prompts in front of the first turn of the user's."""
+    """Move the system prompts to the start of the first user turn."""
     system = [message.text for message in messages if message.role == "system"]
     rest = [message for message in messages if message.role != "system"]
     if not rest or rest[0].role != "user":
@@ -118,7 +118,7 @@ def without_system(messages: Iterable[Message]) -> tuple[Message, ...]:
 
 
 def _one_call_each(messages: Iterable[Message]) -> Iterator[Message]:
-    """Split turns with several calls, each with its result behind it."""
+    """Split turns with several calls into one turn per call, each followed by its result."""
     waiting = list[ToolCall]()
     for message in messages:
         if len(message.tool_calls) > 1:
@@ -151,12 +151,12 @@ def _response(turn: Message, model: Model[Any], *, is_own: bool) -> ModelRespons
 
 
 def _sendable(name: str) -> str:
-    """A name that every vendor takes back."""
+    """Return the name in a form that every vendor accepts."""
     return name if _NAME.fullmatch(name) else re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:64] or _NO_NAME
 
 
 def parameters_of(request: ModelRequest) -> ModelRequestParameters:
-    """The tools of a request as the library takes them."""
+    """Convert the tools of a request to the library's form."""
     from pydantic_ai.models import ModelRequestParameters  # noqa: PLC0415 - heavy
     from pydantic_ai.tools import ToolDefinition  # noqa: PLC0415
 
@@ -168,7 +168,7 @@ def parameters_of(request: ModelRequest) -> ModelRequestParameters:
 
 
 def pieces_of(event: ModelResponseStreamEvent) -> Iterator[str]:
-    """The pieces of a reply in an event of its stream, for `models.base.OnText`."""
+    """Yield the pieces of a reply in a stream event, for `models.base.OnText`."""
     part = getattr(event, "part", None) if event.event_kind == "part_start" else getattr(event, "delta", None)
     if event.event_kind not in {"part_start", "part_delta"} or part is None:
         return
@@ -188,9 +188,9 @@ def _write_arguments(arguments: str | Mapping[str, Any] | None) -> str:
 
 
 def read_arguments(text: str) -> Mapping[str, Any]:
-    """A tool call's arguments; what is no JSON object is handed on under `text`, and the caller decides.
+    """Parse a tool call's arguments. Text that is not a JSON object is returned under `text`, and the caller decides.
 
-    Line ends within strings, which JSON wants escaped and models forget to, are taken as they are.
+    Raw newlines within strings, which JSON requires to be escaped and models forget to escape, are accepted.
     """
     try:
         read = json.loads(text or "{}", strict=False)
@@ -200,12 +200,12 @@ def read_arguments(text: str) -> Mapping[str, Any]:
 
 
 def clean_name(name: str) -> str:
-    """A tool's name without what leaked into it."""
+    """Return a tool's name without the parts of the chat format that leaked into it."""
     return _BEHIND_NAME.sub("", _BEFORE_NAME.sub("", name)) or name[:64]
 
 
 def as_completion(response: ModelResponse, *, backend: str, model: str) -> Completion:
-    """Read the library's response; its counts are those of the server, 0 where that gave none."""
+    """Convert the library's response. Token counts are the server's, or 0 if it gave none."""
     texts, calls, thoughts = list[str](), list[ToolCall](), list[Thought]()
     for part in response.parts:
         if part.part_kind == "text":

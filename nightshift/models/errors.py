@@ -1,4 +1,4 @@
-"""From a vendor's error to ours: what may be tried again, how long the vendor asks to wait, how to mend it."""
+"""Maps a vendor's errors to ours: whether to retry, how long the vendor asks to wait, and how to fix the problem."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from nightshift.models.server_facts import blames_context
 RETRYABLE = frozenset({408, 409, 423, 425, 429})
 NO_CREDIT_WAIT_S = 3600.0
 LONGEST_WAIT_S = 31 * 86400.0
-"""A server that asks for more than a month does not mean it: it is asked again as if it had said nothing."""
+"""Seconds. A server cannot mean a wait of more than a month, so a longer one is ignored."""
 _LENGTH = r"(\d+(?:\.\d+)?)\s*(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?)(?![a-z])"
 _DELAY = re.compile(
     rf"(?:retry|try again|retryDelay|wait|reset|available)[^.\d]{{0,40}}?((?:{_LENGTH}[\s,and]*)+)", re.IGNORECASE
 )
 _WORDS = ("message", "detail", "error", "errors", "msg", "error_message", "reason", "title")
-"""The keys under which servers say what is wrong, best first."""
+"""Keys under which servers put their error message, best first."""
 KINDS = ("insufficient_quota", "context_length_exceeded", "Arrearage")
-"""Kinds of errors that say more than the words beside them."""
+"""Error kinds that say more than the message beside them."""
 _UNREADABLE = (ValueError, TypeError, IndexError, OverflowError)
-"""The standard library's errors for dates that are none."""
+"""The standard library's errors for invalid dates."""
 
 
 class BackendMisconfigured(ModelRefused):
-    """The backend's key, model or address is wrong: it will refuse every request until the owner mends it."""
+    """The backend's key, model or address is wrong: it will refuse every request until the owner fixes it."""
 
 
 class RequestRefused(ModelRefused):
-    """A request was refused; whether the backend refuses every request is shown by the next one of another task.
+    """A request was refused. Only the next request of another task shows whether the backend refuses every request.
 
     Args:
-        message: in words for the owner.
-        status: of HTTP.
-        words: the server's own ones.
+        message: text for the owner.
+        status: the HTTP status.
+        words: the server's own message.
     """
 
     def __init__(self, message: str, *, status: int = 400, words: str = "") -> None:
@@ -50,28 +50,28 @@ class RequestRefused(ModelRefused):
 
 
 class TimedOut(ModelUnavailable):
-    """A whole time-out went by; the same backend is not asked again at once."""
+    """A whole timeout expired; the same backend is not asked again immediately."""
 
 
 class ThinkingUsedUp(ModelRefused):
-    """Thinking took the whole reply; it is asked for again with less of it, then with more room."""
+    """Thinking used up the whole reply. The request is repeated with less thinking, then with more room."""
 
 
 class CircuitOpen(ModelUnavailable):
-    """The backend was not asked, because it failed a moment ago; nothing new was learnt about it."""
+    """The backend was not asked, because it failed recently; this reveals nothing new about the backend."""
 
 
 class ToolsRefused(ModelRefused):
-    """The server or its model takes no native tool calls: the request is made again in the text form."""
+    """The server or its model does not support native tool calls: the request is repeated in the text form."""
 
 
 class BackendUnfit(ModelRefused):
-    """The backend cannot do this, which is no failure of its own: a reason to ask another.
+    """The backend cannot do this. That is not a failure, but a reason to ask another backend.
 
     Args:
-        message: why, in words for the owner.
-        seconds: how long it looked.
-        tried: how many candidates it tried.
+        message: the reason, for the owner.
+        seconds: how long the backend searched.
+        tried: number of candidates that it tried.
     """
 
     def __init__(self, message: str, *, seconds: float = 0.0, tried: int = 0) -> None:
@@ -80,7 +80,7 @@ class BackendUnfit(ModelRefused):
 
 
 def too_long(model: str, num_ctx: int) -> PromptTooLong:
-    """The prompt does not fit the context of a local model."""
+    """Return the error for a prompt that does not fit the context of a local model."""
     advice = "raise MODEL_NUM_CTX or use a model with a larger context"
     return PromptTooLong(f"the prompt does not fit {model}'s context of {num_ctx} tokens: {advice}")
 
@@ -88,15 +88,15 @@ def too_long(model: str, num_ctx: int) -> PromptTooLong:
 def from_status(
     who: str, status: int, headers: Mapping[str, str], message: str, *, fix: str = "", now: datetime | None = None
 ) -> ModelError:
-    """The error for an HTTP status.
+    """Return the error for an HTTP status.
 
     Args:
         who: the backend, for the message.
         status: the HTTP status, 400 or more.
-        headers: the response's, with lower-case names.
-        message: what the server said, already without secrets.
+        headers: the response's headers, with lower-case names.
+        message: the server's message, with secrets already removed.
         fix: what the owner can do about a wrong key or model.
-        now: the present, for headers that name a time of day, where the server does not say what it takes for it.
+        now: the current time, for headers that name a time of day; used if the response has no `date` header.
     """
     detail = f"{who} answered {status}: {message}"
     present = _read_date(headers.get("date", "")) or now or datetime.now(UTC)
@@ -114,14 +114,17 @@ def from_status(
 
 
 def _read_words_s(message: str, now: datetime) -> float | None:
-    """The wait that stands in the words alone, such as “Please retry in 21.5s”, in seconds."""
+    """Return the wait in seconds that only the message states, such as “Please retry in 21.5s”.
+
+    None if it states none.
+    """
     until, delay = PHRASES["until"].search(message), _DELAY.search(message)
     text = f"{until[1]}T{until[2] or '00:00'}" if until else delay[1] if delay else ""
     return _read_wait_s(text, now)
 
 
 def words_of(body: object) -> str:
-    """Read a server's words from the body of an error in any form: OpenAI's, a list, `detail`, plain text or HTML."""
+    """Read the server's message from an error body in any form: OpenAI's, a list, `detail`, plain text or HTML."""
     if isinstance(body, str):
         try:
             return words_of(json.loads(body)) or body
@@ -144,17 +147,17 @@ def words_of(body: object) -> str:
 
 
 def quote(text: object, secret: str | None = None, max_chars: int = 400) -> str:
-    """Words of a server in one line that is safe to show: without the key, cut, no control characters."""
+    """Return a server's message as one line that is safe to show: without key and control characters, truncated."""
     detail = " ".join(str(text).split())
     return printable(detail.replace(secret, MASK) if secret else detail, max_chars=max_chars)
 
 
 def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
-    """The wait that a server asks for, in seconds, or None.
+    """Return the wait that a server asks for, in seconds, or None.
 
-    Read are `retry-after-ms`, `Retry-After` (seconds or an HTTP date, RFC 9110 section 10.2.3), and the reset times of
-    OpenAI (`6m0s`), Anthropic (RFC 3339) and others (seconds, or a Unix time in seconds or milliseconds), of which
-    those count whose limit is used up.
+    Reads `retry-after-ms`, `Retry-After` (seconds or an HTTP date, RFC 9110 section 10.2.3), and the reset times of
+    OpenAI (`6m0s`), Anthropic (RFC 3339) and others (seconds, or a Unix time in seconds or milliseconds). A reset time
+    counts only if its limit is used up.
     """
     if milliseconds := _read_number(headers.get("retry-after-ms")):
         return _read_wait_s(f"{milliseconds:f} ms", now)
@@ -166,7 +169,7 @@ def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
 
 
 def _read_wait_s(text: str, now: datetime) -> float | None:
-    """Seconds from now to the time that a server names in one of the usual ways; None for one that it cannot mean."""
+    """Return the seconds until the time that a server names in one of the usual formats; None if it is implausible."""
     number = _read_number(text)
     if number is None and (at := _read_date(text)):
         number = at.timestamp()
@@ -181,7 +184,7 @@ def _read_wait_s(text: str, now: datetime) -> float | None:
 
 
 def _seconds_of(unit: str) -> float:
-    by_beginning = {"ms": 0.001, "mil": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}  # the first that fits
+    by_beginning = {"ms": 0.001, "mil": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}  # the first match wins
     return next(seconds for beginning, seconds in by_beginning.items() if unit.startswith(beginning))
 
 

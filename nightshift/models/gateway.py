@@ -1,11 +1,11 @@
-"""The gateway to all models: the order in which they are asked, patience, budgets, and an end when nobody answers.
+"""The gateway to all models: the order in which they are asked, retries, budgets, and the result if none answers.
 
-A request goes down the chain of backends until one answers. Replies are stored before they are handed out and replayed
-to a step that is resumed; budgets are reserved before a call and charged before the reply is read; when no
-backend can answer, the task is parked until a stated time, or until `watch` sees a model come back.
+A request goes down the chain of backends until one answers. Replies are stored before they are returned, and replayed
+to a step that is resumed. Budgets are reserved before a call and charged before the reply is read. If no backend can
+answer, the task is parked until a stated time, or until `watch` sees a model come back.
 
-The built-in engine stands beside the chain: it costs nothing but seconds, so it gets a few of them before a model
-is asked (the pre-check), and all its time when no model answers. That it cannot do something is no failure.
+The built-in engine is separate from the chain. It costs nothing but time, so it gets a few seconds before a model is
+asked (the pre-check), and all its time when no model answers. It is no failure if the engine cannot do something.
 """
 
 from __future__ import annotations
@@ -54,18 +54,18 @@ from nightshift.models.thinking import is_used_up, lessen_thinking, say_used_up
 
 Benchmarks = tuple[Benchmarked, ...]
 MAY_BE_GONE = (ModelUnavailable, BackendMisconfigured, RequestRefused)
-"""Failures after which it is checked whether the backend is still there."""
+"""Failures after which the gateway checks whether the backend is still available."""
 
 
 class BoundModel:
-    """The gateway as one task sees it (`core.ports.Model`): with the task's limits and what it has spent."""
+    """The gateway as one task sees it (`core.ports.Model`), with the task's limits and the amount that it has spent."""
 
     def __init__(self, handler: ModelHandler, budget: Budget, wanted: str = "", benchmarked: Benchmarks = ()) -> None:
         self._handler, self._budget, self._wanted, self._benchmarked = handler, budget, wanted, benchmarked
 
     @property
     def spent(self) -> Spent:
-        """All that the task has used since its limits began to count, lost replies included."""
+        """The amount that the task has used since its limits began to count, including lost replies."""
         return self._budget.spent
 
     async def complete(self, request: ModelRequest) -> Completion:
@@ -73,9 +73,9 @@ class BoundModel:
         return await self._handler.complete(self._of_task(request), self._budget)
 
     async def begins(self, request: ModelRequest) -> str:
-        """The model that a request asks first, as `backend=model`; the choice for an attempt is made by then.
+        """Return the model that a request asks first, as `backend=model`, or an empty string without a model.
 
-        Empty where there is no model.
+        If routing is measured, the choice for the attempt is decided and stored by then.
         """
         return await self._handler.begins(self._of_task(request))
 
@@ -84,16 +84,16 @@ class BoundModel:
 
 
 class ModelHandler:
-    """Routing, patience, budgets and accounting for all tasks. Used from one event loop.
+    """Routing, retries, budgets and accounting for all tasks. Must be used from one event loop.
 
     Args:
         backends: the chain, best first (`models.chain.build_chain`).
-        config: how they are asked.
-        budgets: what a call, a day and everything together may cost.
-        services: the stores, the clock and where events go.
+        config: settings for asking the backends.
+        budgets: limits of one call, one day and all time.
+        services: the stores, the clock and the sink for events.
 
     Attributes:
-        live: what models write just now.
+        live: the replies that models are writing now.
     """
 
     def __init__(
@@ -118,9 +118,9 @@ class ModelHandler:
     def reload(self, backends: Sequence[BaseModelHandler], config: RoutingConfig, budgets: SpendingLimits) -> None:
         """Use other backends, another config and other budgets for requests that begin from now on.
 
-        What was spent today and ever stays, and so do the counts of models that are in both chains. Requests under way
-        end as they began; then the backends that they used are closed. Tasks that were parked for want of what is
-        there now are released by the caller (`QueueManager.unpark`).
+        Amounts spent are kept, and so are the counts of models that are in both chains. Requests under way keep the old
+        settings, and the old backends are closed when the last of them ends. The caller releases parked tasks that the
+        new settings may help (`QueueManager.unpark`).
         """
         old, self._pool = self._pool, BackendPool(backends, config, self._services)
         self._pool.inherit(old)
@@ -135,15 +135,15 @@ class ModelHandler:
     def for_task(
         self, task_id: int | None, limits: Limits, spent: Spent, wanted: str = "", benchmarked: Benchmarks = ()
     ) -> BoundModel:
-        """The gateway for one attempt.
+        """Return the gateway for one attempt.
 
         Args:
-            task_id: the task; None for a request outside any.
-            limits: its `model_calls`, `tokens` and `cost_usd` are kept.
-            spent: what the task has used of them by the ledger, which knows each reply that was ever paid for, also
-                one that is replayed later or never read.
-            wanted: whom its owner wants to be asked first (`ModelRequest.wanted`).
-            benchmarked: what a benchmark of its repository says of models.
+            task_id: the task; None for a request outside any task.
+            limits: the task's limits; `model_calls`, `tokens` and `cost_usd` are enforced.
+            spent: the amount that the task has used according to the ledger, which counts every reply that was paid
+                for, including replies that are replayed later or never read.
+            wanted: the model that the owner wants to be asked first (`ModelRequest.wanted`).
+            benchmarked: benchmark results of models on the task's repository.
         """
         return BoundModel(self, self._ledger.for_task(task_id, limits, spent), wanted, benchmarked)
 
@@ -156,13 +156,13 @@ class ModelHandler:
             return there[0].label if there else ""
 
     async def complete(self, request: ModelRequest, task: Budget) -> Completion:
-        """Answer, or replay the stored answer of this place.
+        """Answer a request, or replay the stored answer to the same request.
 
         Raises:
-            Parked: no backend can answer now, or the budget of a call, the day's or the total one is spent.
+            Parked: no backend can answer now, or the budget of a call, of the day or of all time is spent.
             BudgetSpent: a budget of the task is spent.
             ModelRefused: no backend will ever answer this.
-            OwnerSpoke: it was interrupted (`interrupt`).
+            OwnerSpoke: the request was interrupted (`interrupt`).
         """
         if request.reply_key is not None and (stored := self._steps.reply(request.reply_key)):
             self._events.report_replay(request, stored)
@@ -172,7 +172,7 @@ class ModelHandler:
             return await self._interruptible(request, self._answer(pool, pool.prepare(request), task))
 
     async def _interruptible(self, request: ModelRequest, answered: Coroutine[Any, Any, Completion]) -> Completion:
-        """The answer, asked for in a task of its own, which `interrupt` cancels without touching the worker's."""
+        """Await the answer in a separate asyncio task, which `interrupt` can cancel without touching the worker's."""
         asking = asyncio.create_task(answered)
         if request.task_id is not None:
             self._asking[request.task_id] = (request.heard, asking)
@@ -181,7 +181,7 @@ class ModelHandler:
         except asyncio.CancelledError:
             worker = asyncio.current_task()
             if not asking.cancelled() or (worker and worker.cancelling()):
-                raise  # it is the worker that is to end
+                raise  # the worker itself is being cancelled
             raise OwnerSpoke(f"{request.phase} is asked again, with what its owner said") from None
         finally:
             asking.cancel()
@@ -189,52 +189,52 @@ class ModelHandler:
                 self._asking.pop(request.task_id, None)
 
     def interrupt(self, task_id: int, message: int) -> None:
-        """Break off what a task is asking, unless it carries its owner's message of this id already.
+        """Cancel a task's running request, unless the request already contains the owner's message of this id.
 
-        What was written so far is charged; the request is made again by whoever made it, with the message.
+        The part of the reply written so far is charged. The caller of the request repeats it with the message.
         """
         heard, asking = self._asking.get(task_id, (message, None))
         if asking is not None and heard < message:
             asking.cancel()
 
     def gauge(self, phase: Phase, escalation: int, *, wanted: str = "") -> Gauge:
-        """How long texts are for the model that a phase will ask, after the loop was stuck so often."""
+        """Return the measures for texts to the model that a phase will ask, given how often the loop was stuck."""
         return self._pool.gauge(phase, escalation, wanted)
 
     def count_form(self, completion: Completion, is_usable: bool) -> None:
-        """Count an answer by whether it had the form that was asked for (`BackendClient.count_form`)."""
+        """Record whether a reply had the requested form (`BackendClient.count_form`)."""
         client = self._pool.client_of(completion)
         if client and not completion.replayed and client.count_form(is_usable=is_usable):
             self._events.report_plain_words(client)
 
     def status(self) -> tuple[ModelStatus, ...]:
-        """All backends, in the owner's order."""
+        """Return the status of all backends, in the owner's order."""
         measured = self._router.describe_results if self._pool.config.measured else None
         return self._pool.status(measured)
 
     def share_budget(self, shared: SharedBudget) -> None:
-        """From now on calls also need room in what several machines may spend together."""
+        """Require room in the budget that several machines share for all calls from now on."""
         self._ledger.shared = shared
 
     def budget_spent(self) -> SpentBudget | None:
-        """The budget of all tasks that has no room for a call now, if the last call found it so."""
+        """Return the budget of all tasks that had no room for the last call, or None."""
         return self._ledger.find_spent()
 
     async def probe(self, *, models: bool = True, sandboxed: bool = True) -> tuple[ModelStatus, ...]:
-        """Check which backends are available, all at once; those that need a sandbox are once they have it."""
+        """Check which backends are available, all concurrently; those that need a sandbox only if `sandboxed`."""
         await self._pool.check(models=models, sandboxed=sandboxed)
         return self.status()
 
     def look_soon(self) -> None:
-        """Have `watch` check now instead of when its time has come."""
+        """Make `watch` check now instead of at the next interval."""
         self._look.set()
 
     async def watch(self, on_up: Callable[[], object]) -> None:
-        """Check every `policy.probe_s` which backends are available, until cancelled.
+        """Check every `policy.probe_s` seconds which backends are available, until cancelled.
 
-        `on_up` is called when one has come up, whoever saw it first, so that the queue can release the tasks that wait
-        for a model. It is called again while tasks may still be on their way into the queue after they were parked;
-        that the engine is there, as it always is, releases nothing then.
+        `on_up` is called when a backend has become available, so that the queue can release tasks that wait for a
+        model. It is called again for a while after a task was parked, since parked tasks may reach the queue late; the
+        engine, which is always available, does not count then.
         """
         while True:
             self._look.clear()
@@ -246,7 +246,7 @@ class ModelHandler:
                 await asyncio.wait_for(self._look.wait(), self._pool.config.policy.probe_s)
 
     def _may_release(self) -> bool:
-        """Whether tasks that wait for a model may go on now."""
+        """Check whether tasks that wait for a model may continue now."""
         pool, parked_at = self._pool, self._parked_at
         if parked_at and self._clock() - parked_at > timedelta(seconds=pool.config.policy.probe_s):
             self._parked_at = None
@@ -254,7 +254,7 @@ class ModelHandler:
         return (rose and available(pool.clients)) or (parked_at is not None and available(pool.models))
 
     async def aclose(self) -> None:
-        """Close all backends, also those of earlier settings that are still in use."""
+        """Close all backends, including those of earlier settings that are still in use."""
         retiring = dict(self._retiring)
         for task in retiring:
             task.cancel()
@@ -285,7 +285,7 @@ class ModelHandler:
     async def _precheck(
         self, pool: BackendPool, request: ModelRequest, models: Clients, task: Budget
     ) -> Completion | None:
-        """The engine's answer where it spares a call of a model that is there; None where it has none in its time."""
+        """Return the engine's answer if it saves a call to an available model; None if there is none in its time."""
         precheck = pool.precheck(request)
         spared = await first_ready(models) if precheck else None
         if precheck is None or spared is None or not await precheck[0].ready():
@@ -299,7 +299,7 @@ class ModelHandler:
         return replace(reply, extra={**reply.extra, "saved": spared.label})
 
     async def _ask(self, client: BackendClient, request: ModelRequest, task: Budget) -> Completion:
-        """Ask one backend, with room for the call reserved in every budget; the engine needs none."""
+        """Ask one backend, with room for the call reserved in every budget; the engine needs no room."""
         if client.is_engine:
             return await client.ask(request, partial(self._room, client, request, task))
         thinking = request.thinking or client.config.thinking.level(request.phase, client.backend)
@@ -337,14 +337,14 @@ class ModelHandler:
             yield replace(reserved, charge=charge)
 
     async def _deliver(self, request: ModelRequest, completion: Completion, route: Choice | None = None) -> Completion:
-        """Report a reply and store it; only what is durable is handed out."""
+        """Report a reply and store it; only a stored reply is returned."""
         self._events.report_answer(request, completion, route)
-        # Shielded: a cancelled step must not take back the writing of a reply that was paid for.
+        # Shielded: cancelling a step must not undo the storing of a reply that was paid for.
         await asyncio.shield(asyncio.wrap_future(self._steps.save_reply(request, completion)))
         return completion
 
     async def _follow_up(self, request: ModelRequest, client: BackendClient, error: Exception) -> None:
-        """After a failure: check whether the backend is still there, and report a spent budget once."""
+        """After a failure, check whether the backend is still available, and report a spent budget once."""
         if isinstance(error, BackendUnfit):
             self._events.report_unfit(request, client, error)
         elif isinstance(error, BudgetExhausted) and not error.budget.reported:
@@ -353,10 +353,13 @@ class ModelHandler:
         elif isinstance(error, MAY_BE_GONE) and not isinstance(error, CircuitOpen):
             await client.check()
 
-    # When nobody answers.
+    # If no backend answers.
 
     def _nobody(self, models: Clients, engine: BackendClient | None, causes: Causes) -> Exception:
-        """The error to raise, given those of all backends that were asked; that the engine declines ends nothing."""
+        """Return the error to raise, given the errors of all backends that were asked.
+
+        A refusal by the engine ends nothing.
+        """
         if longest := next((cause for cause in causes.values() if isinstance(cause, PromptTooLong)), None):
             return longest
         ended = {each: causes[each] for each in models if type(causes.get(each)) in (BudgetExhausted, ModelRefused)}
@@ -368,5 +371,5 @@ class ModelHandler:
             self._parked_at = self._clock()
         until = min(times, default=None)
         why = self._pool.config.masker(why_nobody(models, engine, causes, until))
-        # The engine finds tomorrow what it finds today; what else could help is not among the settings.
+        # The engine's result will not change with time, and no model is configured that could help.
         return Parked(why, until) if until or self._pool.models else NeedsSettings(why, Ending.GAVE_UP)

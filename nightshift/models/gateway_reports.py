@@ -1,4 +1,4 @@
-"""Reports of the gateway: the backend that answered, the one that answered instead, and the cause of a wait."""
+"""Reports of the gateway: which backend answered, which one answered instead of another, and why a task waits."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ Clients = Sequence[BackendClient]
 Causes = Mapping[BackendClient, Exception]
 """The errors of the backends that were asked."""
 Choice = Mapping[str, Any]
-"""Why a model was asked first, as `routing.ClientOrder.route` tells it."""
+"""The reason why a model was asked first, in the form of `routing.ClientOrder.route`."""
 
 
 class GatewayEvents:
-    """Emits the gateway's events. Used from one event loop.
+    """Emits the gateway's events. Must be used from one event loop.
 
     Args:
-        emit: takes them.
-        masker: takes secrets out of what vendors say.
+        emit: receives the events.
+        masker: removes secrets from vendors' texts.
     """
 
     def __init__(self, emit: Sink, masker: Callable[[str], str]) -> None:
@@ -39,12 +39,12 @@ class GatewayEvents:
         self._instead: dict[BackendClient, BackendClient] = {}
 
     def report_replay(self, request: ModelRequest, stored: Completion) -> None:
-        """A stored reply was used."""
+        """Report that a stored reply was used."""
         text, data = f"replayed a reply of {stored.model}", BackendData(backend=stored.backend, model=stored.model)
         events_about(request, self._emit).emit(Kind.MODEL_REPLAYED, text, **data)
 
     def report_answer(self, request: ModelRequest, completion: Completion, route: Choice | None = None) -> None:
-        """A reply came; `route` tells why this model was asked first, where that was measured."""
+        """Report a reply; `route` says why this model was asked first, if routing is measured."""
         data = CallData(
             backend=completion.backend,
             model=completion.model,
@@ -67,13 +67,13 @@ class GatewayEvents:
         events_about(request, self._emit).emit(Kind.MODEL_CALLED, _reply_text(request.phase, completion), **data)
 
     def report_unfit(self, request: ModelRequest, client: BackendClient, error: BackendUnfit) -> None:
-        """A backend said that it cannot do this, which is no news but to those who look closely."""
+        """Report at debug level that the engine cannot do this."""
         text, about = self._masker(f"{client.label} cannot do this: {error}"), events_about(request, self._emit)
         seconds = round(error.seconds, 3)
         about.emit(Kind.REPAIR_DECLINED, text, level=Level.DEBUG, why=str(error), seconds=seconds, tried=error.tried)
 
     def report_plain_words(self, client: BackendClient) -> None:
-        """A model sent several replies in a row without the form that was asked for."""
+        """Report that a model sent several consecutive replies in the wrong form."""
         data = BackendData(backend=client.backend.name, model=client.backend.model)
         text = (
             f"{client.label} sent no usable reply again and again: it is asked in plain words for the rest of the day"
@@ -81,14 +81,14 @@ class GatewayEvents:
         Emitter(self._emit).emit(Kind.REPLY_REFUSED, self._masker(text), level=Level.WARNING, **data)
 
     def report_budget(self, request: ModelRequest, what: str, text: str) -> None:
-        """A budget has no room for the call."""
+        """Report that a budget has no room for the call."""
         about, data = events_about(request, self._emit), BudgetData(budget=what)
         about.emit(Kind.BUDGET_REACHED, text, level=Level.WARNING, **data)
 
     def report_fallback(self, request: ModelRequest, models: Clients, client: BackendClient, causes: Causes) -> None:
-        """Report that another than the first model answers; where that goes on and on, once.
+        """Report that a model other than the first answers; a lasting fallback is reported only once.
 
-        Nothing is reported where the engine answers because there is no model.
+        Nothing is reported if the engine answers because there is no model.
         """
         failed = any(isinstance(cause, ModelError) for cause in causes.values())
         if not models or (client.is_engine and not failed):
@@ -105,7 +105,7 @@ class GatewayEvents:
 
 
 def _reply_text(phase: Phase, completion: Completion) -> str:
-    """The message of a `MODEL_CALLED` event."""
+    """Return the message of a `MODEL_CALLED` event."""
     if completion.backend != BUILT_IN:
         return f"{completion.backend}={completion.model} answered {phase} in {duration(completion.latency_s)}"
     saved = completion.extra.get("saved")
@@ -114,15 +114,15 @@ def _reply_text(phase: Phase, completion: Completion) -> str:
 
 
 def may_come_back(client: BackendClient, causes: Causes) -> bool:
-    """Whether it makes sense to wait for this client when all others have refused or may not be paid."""
+    """Check whether it makes sense to wait for this client when all others have refused or have no budget."""
     return client.health.available and not isinstance(causes.get(client), BackendMisconfigured)
 
 
 def next_times(models: Clients, engine: BackendClient | None, causes: Causes) -> list[datetime]:
-    """When these may be asked again, as far as anybody knows.
+    """Return the times at which these backends may be asked again, as far as they are known.
 
-    The engine is always there, so what it declined does not set a time: only another backend helps.
-    It counts where it was not able to look, for then it may be able later.
+    The engine is always available, so a refusal by it sets no time: only another backend can help. If the engine could
+    not look at the request, its time counts, because it may be able to look later.
     """
     undecided = engine and engine.health.available and not isinstance(causes.get(engine), ModelRefused)
     hopeful = [*models, engine] if engine and undecided else models
@@ -130,7 +130,7 @@ def next_times(models: Clients, engine: BackendClient | None, causes: Causes) ->
 
 
 def why_nobody(models: Clients, engine: BackendClient | None, causes: Causes, until: datetime | None) -> str:
-    """Why the task waits and until when, what the engine tried, and how to get a model where none is there."""
+    """Return why the task waits and until when, the engine's result, and how to get a model if none is available."""
     tried = _say_tried(engine, causes.get(engine) if engine else None)
     then = f"going on at {until.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if until else "going on when a model is there"
     if any(client.health.available for client in models):
@@ -141,7 +141,7 @@ def why_nobody(models: Clients, engine: BackendClient | None, causes: Causes, un
 
 
 def _why(client: BackendClient, cause: Exception | None) -> str:
-    """Why this one does not answer; a spent budget concerns this request alone."""
+    """Return why this client does not answer; a spent budget concerns only this request."""
     return str(cause) if isinstance(cause, BudgetExhausted) else client.why or "busy"
 
 

@@ -1,4 +1,4 @@
-"""Gemini, by Google's own API; signatures of thoughts go back with the calls that they belong to."""
+"""Gemini through Google's own API. Signatures of thoughts are sent back with their calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class GeminiBackend(VendorBackend):
-    """Generated content, streamed."""
+    """Gemini's content generation, with streaming."""
 
     name = "gemini"
     vendor = "Gemini"

@@ -1,7 +1,7 @@
-"""GPT4All: a model file on this machine, run in this process, in a thread of its own.
+"""GPT4All: a model file on this machine, run in this process in a separate thread.
 
-The native library is driven one call below `GPT4All.generate`, because only there a reply can be stopped while the
-prompt is still being read, tokens can be counted exactly, and the chat template's control tokens are understood.
+The native library is called one level below `GPT4All.generate`. Only there can a reply be stopped while the prompt is
+still being read, tokens be counted exactly, and the chat template's control tokens be understood.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from nightshift.models.llama_cpp import LlamaCppBackend
 from nightshift.models.model_files import GGUFHeader, ModelFileBackend, write_chat
 
 BATCH = 128
-"""Tokens of the prompt that are read at a time, and so between two looks whether to stop."""
+"""Prompt tokens that are read at a time, and so between two checks whether to stop."""
 TEMPERATURE = 0.2
 LLAMA_CPP_MAY = (
     "llama_cpp knows the models of today: it is asked next with this file where MODEL_TYPE is auto or gpt4all, and "
     "alone where it is llama_cpp; or set GPT4ALL_MODEL_PATH to a model file that GPT4All can run"
 )
 ERROR_TOKEN = -1
-"""The library reports its own errors as a token of this id."""
+"""Token id with which the library reports its own errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class _Model:
 
 
 class _Call:
-    """Listens to one run of the engine, counts its tokens, and stops it when it has to stop."""
+    """Listens to one run of the engine, counts its tokens, and stops the engine when necessary."""
 
     def __init__(self, model: _Model, most: int, on_text: OnText, is_stopped: Callable[[], bool]) -> None:
         self._model, self._most, self._on_text, self._is_stopped = model, most, on_text, is_stopped
@@ -53,21 +53,21 @@ class _Call:
         self.is_full = False
 
     def take_prompt_token(self, _token: int) -> bool:
-        """Called for each token of the prompt; whether to go on."""
-        # After the reply the engine reads the end of the template in the same way.
+        """Count a token of the prompt; return whether to continue."""
+        # After the reply the engine reads the end of the template through the same callback.
         self.tokens_in += self.tokens_out == 0
         return not self._is_stopped()
 
     def take_token(self, token: int, raw: bytes) -> bool:
-        """Called for each token of the reply, also those that are half a letter; whether to go on."""
+        """Receive a token of the reply, which may be part of a character; return whether to continue."""
         if token == ERROR_TOKEN:
             self.fault = raw.decode(errors="replace")
             return False
-        # The engine may hand over a few tokens more that it held back.
+        # The engine may deliver a few more tokens that it held back.
         if self.is_full or self._is_stopped() or token in self._model.header.control:
             return False
         self.tokens_out += 1
-        # At the end of its context the engine would go on by forgetting the beginning of the prompt.
+        # At the end of its context the engine would continue by forgetting the beginning of the prompt.
         at_end = self.tokens_in + self.tokens_out >= self._model.num_ctx - 1
         self.is_full = at_end or self.tokens_out >= self._most
         text = self._decode(raw)
@@ -77,7 +77,7 @@ class _Call:
 
 
 class GPT4AllBackend(ModelFileBackend):
-    """One model file; it is loaded with the first request and stays loaded."""
+    """One model file. It is loaded with the first request and stays in memory."""
 
     name = "gpt4all"
     setup = "set GPT4ALL_MODEL_PATH to a model file (.gguf)"
@@ -92,7 +92,7 @@ class GPT4AllBackend(ModelFileBackend):
         self._closing = threading.Event()
 
     def stand_in(self, settings: BackendSettings) -> BaseModelHandler:
-        """llama.cpp with the same file, once this engine has refused it."""
+        """Return llama.cpp with the same file; it is needed only after this engine has refused the file."""
         return LlamaCppBackend(
             path=self._path,
             num_ctx=settings.num_ctx,
@@ -102,11 +102,11 @@ class GPT4AllBackend(ModelFileBackend):
 
     @property
     def _loading(self) -> str:
-        """The feature that is missing where the engine refuses the file, as it does with models newer than it."""
+        """The feature that is missing if the engine refuses the file, as it does with newer models."""
         return f"loading {self._path.name}"
 
     async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
-        """See `BaseModelHandler.generate`. When cancelled, the thread stops within a token or a batch of the prompt."""
+        """See `BaseModelHandler.generate`. When cancelled, the thread stops after the current token or prompt batch."""
         loop, stop = asyncio.get_running_loop(), threading.Event()
 
         def forward(text: str) -> None:
@@ -119,12 +119,12 @@ class GPT4AllBackend(ModelFileBackend):
             stop.set()
 
     async def aclose(self) -> None:
-        """Stop what is being generated and free the model's memory."""
+        """Stop the current generation and free the model's memory."""
         self._closing.set()
         await asyncio.get_running_loop().run_in_executor(self._pool, self._unload)
         self._pool.shutdown(wait=True)
 
-    # What runs in the backend's own thread.
+    # Methods that run in the backend's own thread.
 
     def _run(self, request: ModelRequest, on_text: OnText, stop: threading.Event) -> Completion:
         def is_stopped() -> bool:
@@ -169,7 +169,7 @@ class GPT4AllBackend(ModelFileBackend):
         model = GPT4All(self._path.name, n_ctx=num_ctx, model_path=self._path.parent, allow_download=False)
         try:
             model.model.thread_count()
-        except Exception as error:  # the package raises a bare one
+        except Exception as error:  # the package raises a bare Exception
             model.close()
             raise RuntimeError("the engine does not know this kind of model, or the file is damaged") from error
         return model

@@ -1,7 +1,7 @@
-"""HTTP of backends: a small JSON request with the standard library alone, and whom it trusts.
+"""HTTP for backends: a small JSON request with only the standard library, and the trusted certificate authorities.
 
-Looking whether a model is there must not load a vendor's package, half a second and tens of megabytes, into a daemon
-that idles. What is looked at and what is asked trust the same authorities, and take the same proxies.
+An availability check must not load a vendor's package (half a second and tens of megabytes) into an idle daemon. Checks
+and requests trust the same authorities and use the same proxies.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ PROBE_S = 3.0
 WHOLE_S = 8.0
 MAX_PROBE_BYTES = 8 << 20
 AROUND = " \t\r\n\"'\u200b\ufeff"
-"""Characters that come with keys and addresses when they are pasted, or quoted in a file that knows no quotes."""
+"""Characters that come with pasted keys and addresses, or with quotes in a file format that does not remove them."""
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})  # noqa: S104 - an address to ask, not to bind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """The answer to a look: `status` 0 means that nobody answered, `fault` says why in a few words."""
+    """The result of a check: `status` 0 means that no server answered; `fault` gives the reason in a few words."""
 
     status: int
     data: Any = None
@@ -39,30 +39,30 @@ class Probe:
 
     @property
     def is_unusable(self) -> bool:
-        """Whether nobody spoke, or something that is no API: a login page, a proxy, a server that is down."""
+        """True if no server answered, or the answer is not from an API: a login page, a proxy, a dead server."""
         return bool(self.fault) and not 400 <= self.status < 500
 
     def rows(self, key: str) -> list[Mapping[str, Any]]:
-        """The list of objects under `key`, whatever else the server may have sent."""
+        """Return the objects in the list under `key`; empty for any other data."""
         rows = self.data.get(key) if isinstance(self.data, Mapping) else None
         return [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirect could carry the key to another host."""
+    """Refuses redirects, since a redirect could carry the key to another host."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
 def is_loopback(url: str) -> bool:
-    """Whether the address is this machine, which is never reached through a proxy."""
+    """Check whether the address is this machine, which is never reached through a proxy."""
     host = urlsplit(url).hostname
     return host in LOOPBACK or host == socket.gethostname().lower()
 
 
 def usual_address(given: str, paths: re.Pattern[str]) -> str:
-    """The address without what stands around it and `paths` behind it, and with a scheme where it lacks one."""
+    """Return the address without surrounding characters and trailing `paths`, and with a scheme if it has none."""
     address = paths.sub("", given.strip(AROUND).rstrip("/")).rstrip("/")
     if "://" in address:
         return address
@@ -74,7 +74,7 @@ def usual_address(given: str, paths: re.Pattern[str]) -> str:
 
 @cache
 def load_authorities() -> ssl.SSLContext:
-    """The authorities of TLS servers: those of the system, or of SSL_CERT_FILE and SSL_CERT_DIR, and the usual ones."""
+    """Return the trusted TLS authorities: the system's (or those of SSL_CERT_FILE and SSL_CERT_DIR) and certifi's."""
     context = ssl.create_default_context()
     with contextlib.suppress(ImportError, OSError):
         import certifi  # noqa: PLC0415 - only where something is asked by TLS
@@ -84,7 +84,7 @@ def load_authorities() -> ssl.SSLContext:
 
 
 def fetch_json(url: str, headers: Mapping[str, str], timeout_s: float = PROBE_S, whole_s: float = WHOLE_S) -> Probe:
-    """Get a page. Never raises; blocks for `timeout_s` at a time and `whole_s` in all, both at most."""
+    """Fetch a JSON page. Never raises. Each read blocks for at most `timeout_s`, the whole call for about `whole_s`."""
     if urlsplit(url).scheme not in {"http", "https"}:
         return Probe(status=0, fault="is no http address")
     proxy = [urllib.request.ProxyHandler({})] if is_loopback(url) else []

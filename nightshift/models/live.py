@@ -1,8 +1,8 @@
-"""The replies that models write just now: one entry for each call under way, for whoever watches, gone with the call.
+"""The replies that models are writing now: one entry for each running call, removed when the call ends.
 
-Nothing of it is stored: the reply is, once it is whole. Calls are written to on the workers' loop and read from any
-thread; those outside of a task are not shown. Texts are as the model wrote them: whoever shows them masks them first,
-and does that over all that is shown, for a secret may come in pieces.
+Nothing here is stored; the complete reply is stored elsewhere. Entries are written on the workers' loop and read from
+any thread. Calls outside a task are not shown. Texts are exactly as the model wrote them. A viewer must mask them
+before display, all shown text at once, since a secret may be split across pieces.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from nightshift.models.base import BaseModelHandler, CallName, CallText, Thought
 from nightshift.models.thought_tags import split_thoughts
 
 SHOWN_CHARS = 16_000
-"""Of a longer reply at least so much of its end is shown, and at most twice as much."""
+"""Characters. Of a longer reply, at least this much of its end is shown, and at most twice as much."""
 MOST_ENDED = 50
-"""So many calls that ended are kept for a reader that is slow."""
+"""Number of ended calls that are kept for a slow reader."""
 _KEY_BEGINS, _KEY_ENDS, _LONGEST_KEY = "-----BEGIN ", "-----END ", 8000
 _SPACE = re.compile(r"\s")
 
@@ -41,7 +41,7 @@ class CallEnd(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LivePart:
-    """A stretch of a reply: its text, thoughts, or the arguments of a call of `tool`, JSON as far as it was written."""
+    """A part of a reply: text, thoughts, or the arguments of a call of `tool` (possibly incomplete JSON)."""
 
     text: str = ""
     tool: str = ""
@@ -50,18 +50,18 @@ class LivePart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveCall:
-    """One call as it stands.
+    """A snapshot of one call.
 
     Attributes:
-        call: a number of its own; the next try of the same request has another one.
+        call: unique number; another try of the same request has another number.
         began_at: when the model was asked.
-        thinks: it gave a sign of life, though it may have written nothing yet.
-        parts: what was written, in order.
-        cut: the beginning is not shown.
-        tokens: how many it wrote.
-        estimated: `tokens` are an estimate, as they are until the backend has counted.
+        thinks: True after the first sign of life, even if there is no text yet.
+        parts: the parts written so far, in order.
+        cut: True if the beginning is not shown.
+        tokens: number of tokens written.
+        estimated: True if `tokens` is an estimate, which it is until the backend has counted.
         writing_s: seconds from the first sign of life to the last one.
-        end: None while it goes on.
+        end: how the call ended; None while it is running.
     """
 
     call: int
@@ -83,10 +83,10 @@ class LiveCall:
 
 
 class LiveText:
-    """The reply of one call while it is written, for the one who makes the call.
+    """The reply of one call while it is written, used by the code that makes the call.
 
     Attributes:
-        bytes: its size so far, calls and thoughts included.
+        bytes: size so far in bytes, including calls and thoughts.
     """
 
     def __init__(self, calls: LiveCalls, first: LiveCall, bytes_per_token: float) -> None:
@@ -97,7 +97,7 @@ class LiveText:
         self._last_s = 0.0
 
     def take(self, piece: str) -> None:
-        """Add a piece, as it comes to `models.base.OnText`."""
+        """Add a piece, in the form of `models.base.OnText`."""
         self._last_s = time.monotonic()
         self._first_s = self._first_s or self._last_s
         if piece:
@@ -106,11 +106,11 @@ class LiveText:
         self._calls.note_change(self._first.call)
 
     def text_of(self, kind: type[str]) -> str:
-        """The text so far of one kind: visible text (`str`), or thoughts that came apart from it."""
+        """Return the text so far of one kind: visible text (`str`), or thoughts that were sent separately."""
         return "".join(piece for piece in self._pieces if _kind(piece) is kind)
 
     def end(self, completion: Completion | None) -> None:
-        """End it, with the reply or without one."""
+        """End the call, with its reply or without one."""
         ended = replace(self.now(), end=CallEnd.BROKEN)
         if completion:
             is_estimated = bool(completion.extra.get("estimated"))
@@ -118,7 +118,7 @@ class LiveText:
         self._calls.remove(ended)
 
     def now(self) -> LiveCall:
-        """The call as it stands; may be called from any thread."""
+        """Return a snapshot of the call; may be called from any thread."""
         first_s, parts = self._first_s, [shown for part in _join(self._pieces[:]) for shown in _split(part)]
         parts, is_cut = _cut(parts)
         return replace(
@@ -136,7 +136,7 @@ def _kind(piece: str) -> type[str]:
 
 
 def _join(pieces: Iterable[str]) -> list[LivePart]:
-    """Join neighbouring pieces of one kind; the name of a call begins a part."""
+    """Join adjacent pieces of one kind; the name of a call begins a new part."""
     runs = list[list[str]]()
     for piece in pieces:
         if not runs or isinstance(piece, CallName) or _kind(piece) is not _kind(runs[-1][0]):
@@ -151,7 +151,7 @@ def _join(pieces: Iterable[str]) -> list[LivePart]:
 
 
 def _cut(parts: list[LivePart]) -> tuple[list[LivePart], bool]:
-    """Drop the beginning of what is long, in steps, so that what is shown begins at the same place for a while."""
+    """Drop the beginning of a long reply, in steps, so that the visible part begins at one position for a while."""
     chars = sum(len(part.text) + len(part.tool) for part in parts)
     dropped = max(0, chars // SHOWN_CHARS - 1) * SHOWN_CHARS
     is_cut = dropped > 0
@@ -164,7 +164,7 @@ def _cut(parts: list[LivePart]) -> tuple[list[LivePart], bool]:
 
 
 def _split(part: LivePart) -> Iterator[LivePart]:
-    """A part with the thoughts that stand in its text apart."""
+    """Split a part into the thoughts within its text and the remaining text."""
     thoughts, text = ("", part.text) if part.tool or part.is_thought else split_thoughts(part.text)
     if thoughts:
         yield LivePart(text=thoughts, is_thought=True)
@@ -173,7 +173,7 @@ def _split(part: LivePart) -> Iterator[LivePart]:
 
 
 def _cut_at(text: str, chars: int) -> int:
-    """The place up to which about so many characters can be dropped so that no secret loses what tells it as one."""
+    """Return a position near `chars` at which the text can be cut without removing the prefix of a secret."""
     key = text.rfind(_KEY_BEGINS, 0, chars)
     if key >= 0 and chars - key < _LONGEST_KEY and _KEY_ENDS not in text[key:chars]:
         return key
@@ -182,10 +182,10 @@ def _cut_at(text: str, chars: int) -> int:
 
 
 class LiveCalls:
-    """All calls under way.
+    """All running calls.
 
     Args:
-        clock: dates them.
+        clock: returns the time at which a call begins.
     """
 
     def __init__(self, clock: Clock = utc_now) -> None:
@@ -197,7 +197,7 @@ class LiveCalls:
         self._watchers: tuple[Callable[[], None], ...] = ()
 
     def begin(self, request: ModelRequest, backend: BaseModelHandler) -> LiveText:
-        """Begin a call."""
+        """Begin a call, and show it to watchers if it belongs to a task."""
         first = LiveCall(
             call=next(self._numbers),
             task_id=request.task_id or 0,
@@ -217,7 +217,7 @@ class LiveCalls:
         return text
 
     def note_change(self, call: int) -> None:
-        """Note that a call has news, and wake who watches once for all that come until he looks."""
+        """Record that a call has changed, and wake the watchers once for all changes until they read the news."""
         with self._lock:
             is_watched = bool(self._watchers) and call in self._open
             wakes = is_watched and not self._changed
@@ -227,7 +227,7 @@ class LiveCalls:
             self._wake()
 
     def remove(self, ended: LiveCall) -> None:
-        """Forget a call that ended; who watches is told how it ended."""
+        """Remove a call that ended; watchers learn how it ended."""
         with self._lock:
             if self._open.pop(ended.call, None) and self._watchers:
                 self._ended.append(ended)
@@ -238,12 +238,12 @@ class LiveCalls:
             watcher()
 
     def open(self) -> list[LiveCall]:
-        """All calls under way, the oldest first."""
+        """List all running calls, the oldest first."""
         with self._lock:
             return [text.now() for text in self._open.values()]
 
     def news(self) -> list[LiveCall]:
-        """The calls that changed or ended since this was asked last; for the one who watches."""
+        """Return the calls that changed or ended since the last call of this method; for a single watcher."""
         with self._lock:
             changed = [text.now() for call, text in self._open.items() if call in self._changed]
             news = [*self._ended, *changed]
@@ -252,7 +252,7 @@ class LiveCalls:
         return news
 
     def watch(self, wake: Callable[[], None]) -> Callable[[], None]:
-        """Call `wake`, in whatever thread, when there is news; what is returned ends that."""
+        """Call `wake`, in any thread, when there is news; return a function that ends this."""
         with self._lock:
             self._watchers += (wake,)
 

@@ -1,8 +1,8 @@
-"""llama.cpp: a model file on this machine, run in a process of its own that starts when needed and ends when idle.
+"""llama.cpp: a model file on this machine, run in a separate process that starts when needed and ends when idle.
 
-A crash of native code ends that process alone, and the memory that a model takes is given back. The process
-(`llama_cpp_process.py`) speaks OpenAI's API on the loopback, with a key made for it, so the client is the one for any
-such server; a request whose connection is closed is generated no further.
+A crash of native code ends only that process, and the process's end frees the model's memory. The process
+(`llama_cpp_process.py`) serves OpenAI's API on the loopback address, with a key made for it, so the ordinary client for
+such servers is used. The server stops generating when the connection of a request is closed.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from nightshift.models.openai_api import OpenAIBackend
 
 PROGRAM = Path(__file__).with_name("llama_cpp_process.py")
 IDLE_S = 600.0
-"""How long the process keeps the model in memory without a request."""
+"""Seconds without a request after which the process ends and frees its memory."""
 NOTICE_S = 2.0
-"""How long after a connection broke the end of the process may become known."""
+"""Seconds to wait, after a connection broke, for the end of the process to become known."""
 KEPT_BYTES = 16_384
 _STAMP = re.compile(r"^[\d.]+ [EWI] +", re.MULTILINE)
 
 
 class LlamaCppBackend(ModelFileBackend):
-    """One model file, in a process that is started with the first request.
+    """One model file, in a process that starts with the first request.
 
     Args:
-        needed: whether this backend is to be asked at all; None always.
-        idle_s: how long the process stays without a request.
+        needed: returns whether this backend may be asked at all; None means always.
+        idle_s: seconds without a request after which the process ends.
         more: see `ModelFileBackend`.
     """
 
@@ -63,14 +63,14 @@ class LlamaCppBackend(ModelFileBackend):
         self._closing = False
 
     def is_available(self) -> bool:
-        """See `ModelFileBackend.is_available`; also whether there is a need."""
+        """See `ModelFileBackend.is_available`; also false if this backend is not needed."""
         if self._needed and not self._needed():
             self.detail = "it is asked only if GPT4All cannot load this file"
             return False
         return super().is_available()
 
     async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
-        """See `BaseModelHandler.generate`. When cancelled, the engine stops with the token that it is at."""
+        """See `BaseModelHandler.generate`. When cancelled, the engine stops after the current token."""
         began = time.monotonic()
         self._requests += 1
         try:
@@ -82,7 +82,7 @@ class LlamaCppBackend(ModelFileBackend):
         return replace(completion, model=self.model, latency_s=time.monotonic() - began)
 
     async def aclose(self) -> None:
-        """Stop what is being generated and end the process."""
+        """Stop the current generation and end the process."""
         self._closing = True
         if self._server:
             self._server.kill()
@@ -91,10 +91,10 @@ class LlamaCppBackend(ModelFileBackend):
             await self._end()
 
     async def _ensure_server(self) -> _Server:
-        """The process with the model loaded, started if need be.
+        """Return the process with the model loaded; starts it if necessary.
 
         Raises:
-            ModelUnavailable: it ended while it loaded, or this is closed.
+            ModelUnavailable: the process ended while loading, or this backend is closed.
             BackendMisconfigured: the package is missing, or the file cannot be loaded.
         """
         async with self._starting:
@@ -126,19 +126,19 @@ class LlamaCppBackend(ModelFileBackend):
             raise
 
     def _defuse(self, request: ModelRequest) -> ModelRequest:
-        """The request with no control token in its texts, so that no text of a repository ends a turn or begins one."""
+        """Break up control tokens in the request's texts, so that no text of a repository can end or begin a turn."""
         safe = tuple(replace(message, text=defuse(message.text, self._control)) for message in request.messages)
         return replace(request, messages=safe)
 
     def _rest(self) -> None:
-        """Begin the time of rest anew; when this is closed, there is none."""
+        """Restart the idle timer; after closing there is none."""
         if self._idle:
             self._idle.cancel()
         self._idle = None if self._closing else asyncio.create_task(self._end_when_idle())
 
     async def _end_when_idle(self) -> None:
         await asyncio.sleep(self._idle_s)
-        self._idle = None  # from here on it is not to be cancelled
+        self._idle = None  # must not be cancelled from here on
         async with self._starting:
             if not self._requests:
                 await self._end()
@@ -150,14 +150,14 @@ class LlamaCppBackend(ModelFileBackend):
 
 
 class _Api(OpenAIBackend):
-    """The client of the process."""
+    """The client for the process."""
 
     name = "llama_cpp"
     vendor = "llama.cpp"
 
 
 class _Server:
-    """The running program, and the client of its API once the model is loaded."""
+    """The running process, and the client for its API once the model is loaded."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -167,20 +167,20 @@ class _Server:
 
     @classmethod
     async def start(cls) -> Self:
-        """Start the program; nothing is loaded yet."""
+        """Start the program, without a model yet."""
         start, argv = asyncio.create_subprocess_exec, (sys.executable, "-I", str(PROGRAM))
         return cls(await start(*argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True))
 
     @property
     def is_alive(self) -> bool:
-        """Whether it runs, as far as is known."""
+        """True if no end of the process is known."""
         return self._process.returncode is None
 
     async def load(self, path: Path, num_ctx: int) -> str:
-        """Let it load the model; why it cannot, or nothing.
+        """Load the model; return the reason if that fails, or an empty string.
 
         Raises:
-            ModelUnavailable: it ended.
+            ModelUnavailable: the process ended.
         """
         stdin, stdout, key = self._process.stdin, self._process.stdout, secrets.token_urlsafe()
         assert stdin
@@ -198,7 +198,7 @@ class _Server:
         return ""
 
     async def ending(self) -> str:
-        """How the process ended, with its last words; nothing where it runs on."""
+        """Return how the process ended, with its last line of output; empty if it is still running."""
         try:
             async with asyncio.timeout(NOTICE_S):
                 code = await self._process.wait()
@@ -209,12 +209,12 @@ class _Server:
         return ": ".join([f"llama.cpp's process {how}", *self._lines()[-1:]])
 
     def kill(self) -> None:
-        """End it; it has nothing to save."""
+        """Kill the process; it has nothing to save."""
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
 
     async def close(self) -> None:
-        """End it and let go of everything."""
+        """Kill the process and release all its resources."""
         self.kill()
         if self.api:
             await self.api.aclose()
@@ -222,13 +222,13 @@ class _Server:
         await self._listening
 
     async def _listen(self) -> None:
-        """Keep the end of the library's complaints."""
+        """Read standard error, keeping only its end."""
         stderr = self._process.stderr
         assert stderr
         while part := await stderr.read(KEPT_BYTES):
             self._stderr = (self._stderr + part)[-KEPT_BYTES:]
 
     def _lines(self) -> list[str]:
-        """The complaints, without the stamps of time."""
+        """Return the lines of standard error, without timestamps."""
         text = _STAMP.sub("", self._stderr.decode("utf-8", "replace"))
         return [quote(line) for line in text.splitlines() if line.strip()]

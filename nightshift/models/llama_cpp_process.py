@@ -1,10 +1,11 @@
 """The program that runs a model file with llama.cpp; `llama_cpp.py` starts it and asks it over HTTP.
 
-The first line of standard input is a JSON object: `path` of the model file, `num_ctx`, and the `key` that requests have
-to show. Standard output gets one line when the model is loaded, `{"address": "http://127.0.0.1:…"}`, or `{"error": …}`;
-the library's own complaints go to standard error. The program ends with its input, so it outlives nobody.
+The first line of standard input is a JSON object: the `path` of the model file, `num_ctx`, and the `key` that requests
+must present. When the model is loaded, standard output gets one line, `{"address": "http://127.0.0.1:…"}` or `{"error":
+…}`; the library's own messages go to standard error. The program exits when its input closes, so it cannot outlive its
+parent process.
 
-It is run as a file of its own, isolated (`-I`), and imports nothing of Nightshift.
+It runs as a separate file, isolated (`-I`), and imports nothing of Nightshift.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ ERRORS_ALONE = 1
 
 
 def main() -> None:
-    """Load the model and serve."""
+    """Load the model and serve requests."""
     out = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # whatever the library prints is no answer
-    os.putenv("GGML_NO_BACKTRACE", "1")  # a crash is to end the process, not to start a debugger
+    os.dup2(2, 1)  # keep the library's own output away from the answer
+    os.putenv("GGML_NO_BACKTRACE", "1")  # a crash must end the process, not start a debugger
     try:
         server = serve(json.loads(sys.stdin.readline()))
     except (ImportError, RuntimeError, ValueError) as error:
@@ -30,29 +31,29 @@ def main() -> None:
         return
     print(json.dumps({"address": server.listening_address}), file=out, flush=True)
     sys.stdin.read()
-    os._exit(0)  # the library would wait for replies that nobody reads any more
+    os._exit(0)  # the library would wait for replies that have no reader
 
 
 def serve(options: Mapping[str, Any]) -> Any:
-    """A server that answers on the loopback to those who have the key."""
+    """Return a server on the loopback address that answers requests with the key."""
     import xllamacpp  # type: ignore[import-untyped]  # noqa: PLC0415  its absence is an answer
 
     params = xllamacpp.CommonParams()
     params.model.path, params.n_ctx = options["path"], options["num_ctx"]
     params.api_keys = [options["key"]]
     params.ui = False
-    params.cache_ram_mib = 0  # besides the latest prompt it would keep earlier ones, up to 8 GB
+    params.cache_ram_mib = 0  # otherwise the library keeps earlier prompts too, up to 8 GB
     params.verbosity = ERRORS_ALONE
     params.cpuparams.n_threads = threads()
     return xllamacpp.Server(params)
 
 
 def threads() -> int:
-    """All physical cores but one; hyper-threads add nothing to this kind of work.
+    """Return the number of threads: all physical cores but one, since hyper-threads do not speed up this work.
 
-    The threads wait for each other many times a token, and they wait by spinning: one that has lost its core to a
-    sandbox holds up all. On two cores, two threads wrote 80 tokens a second where one wrote 48; while tests kept both
-    cores busy, 0.5 where one wrote 6.
+    The threads wait for each other many times per token, by spinning, so one thread that has lost its core to a sandbox
+    delays all. On two cores, two threads wrote 80 tokens a second and one wrote 48; while tests kept both cores busy,
+    two threads wrote 0.5 and one wrote 6.
     """
     import psutil  # noqa: PLC0415  as above
 

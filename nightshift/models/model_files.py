@@ -1,4 +1,4 @@
-"""Model files on this machine: the head of a GGUF file, its chat template, and the package that runs it.
+"""Model files on this machine: the header of a GGUF file, its chat template, and the package that runs it.
 
 Layout: github.com/ggml-org/ggml, docs/gguf.md; versions 2 and 3, little-endian.
 """
@@ -33,9 +33,9 @@ _STRING, _ARRAY = 8, 9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GGUFHeader:
-    """The part of a file's head that a chat needs.
+    """The fields of a file's header that a chat needs.
 
-    `cache_bytes` are those of a token in the cache; `control` maps the ids of control tokens to their texts.
+    `cache_bytes` is the size of one token in the cache; `control` maps the ids of control tokens to their texts.
     """
 
     context_length: int | None
@@ -45,7 +45,7 @@ class GGUFHeader:
 
 
 def is_gguf(path: Path) -> bool:
-    """Whether the file exists and begins as a GGUF file does."""
+    """Check whether the file exists and begins with GGUF's magic bytes."""
     try:
         with path.open("rb") as file:
             return file.read(4) == MAGIC
@@ -54,10 +54,10 @@ def is_gguf(path: Path) -> bool:
 
 
 def read_header(path: Path) -> GGUFHeader:
-    """Read the head.
+    """Read the header.
 
     Raises:
-        ValueError: this is not a GGUF file that can be read.
+        ValueError: the file is not a readable GGUF file.
         OSError: the file cannot be opened.
     """
     with path.open("rb") as file:
@@ -90,7 +90,7 @@ def _entries(file: BinaryIO) -> dict[str, Any]:
         raise ValueError(f"GGUF version {version} cannot be read here")
     if count > MAX_ENTRIES:
         raise ValueError("the file is damaged: it claims too many entries")
-    # The name of an entry is read before the kind and the value behind it.
+    # The key is evaluated first: an entry's name comes before its kind and value in the file.
     return {_text(file): _value(file, *_unpack(file, "I")) for _ in range(count)}
 
 
@@ -123,12 +123,12 @@ _ROLES = {"system": "### System:", "user": "### Human:", "assistant": "### Assis
 
 
 def write_chat(messages: Sequence[Message], template: str | None, control: Mapping[int, str]) -> str:
-    """The prompt, ending where the assistant's turn begins.
+    """Return the prompt, ending where the assistant's turn begins.
 
-    Templates are Jinja, as on Hugging Face; they are rendered in Jinja's sandbox because they come with a download. A
-    template that refuses a system prompt gets it in front of the first turn. Without a usable template the form of
-    GPT4All's own default is written. Control tokens inside a message are broken up, so that no text of a repository
-    can end a turn or begin one.
+    Templates are Jinja, as on Hugging Face. They are rendered in Jinja's sandbox because they come with a download. If
+    a template refuses a system prompt, the prompt is put at the start of the first turn. Without a usable template, the
+    default format of GPT4All is used. Control tokens inside a message are broken up, so that no text of a repository
+    can end or begin a turn.
     """
     safe = [replace(message, text=defuse(message.text, control)) for message in messages]
     for turns in (safe, without_system(safe)) if template else ():
@@ -138,7 +138,7 @@ def write_chat(messages: Sequence[Message], template: str | None, control: Mappi
 
 
 def defuse(text: str, control: Mapping[int, str]) -> str:
-    """The text with a space inside whatever would be read as a control token."""
+    """Insert a space into every part of the text that would be read as a control token."""
     names = [re.escape(name) for name in control.values() if len(name) > 1 and name in text]
     if not names:
         return text
@@ -153,7 +153,7 @@ def _render(template: str, turns: Sequence[Message]) -> str | None:
         raise TemplateError(message)
 
     jinja = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"])
-    # The engine adds the token that begins a text by itself.
+    # The engine itself adds the token that begins a text.
     variables: dict[str, Any] = {"bos_token": "", "eos_token": "", "raise_exception": raise_exception}
     messages = [{"role": turn.role, "content": turn.text} for turn in turns]
     try:
@@ -163,7 +163,7 @@ def _render(template: str, turns: Sequence[Message]) -> str | None:
 
 
 RETRY_S = 600.0
-"""How long an installation that failed is not tried again."""
+"""Seconds before a failed installation is tried again."""
 
 
 class ModelFileBackend(BaseModelHandler):
@@ -171,13 +171,13 @@ class ModelFileBackend(BaseModelHandler):
 
     Args:
         path: the model file.
-        num_ctx: the context in tokens, where the model was not made for less; None is what fits.
-        ensure_extra: brings the package.
+        num_ctx: the context in tokens, capped at the length that the model was trained for; None chooses what fits.
+        ensure_extra: installs the package.
 
     Attributes:
-        vendor: the engine, for messages to the owner.
+        vendor: the engine's name in messages to the owner.
         package: the module that runs the file.
-        variables: the settings that may name the file, its own one first.
+        variables: the settings that may name the file, the backend's own setting first.
     """
 
     vendor: ClassVar[str]
@@ -193,7 +193,10 @@ class ModelFileBackend(BaseModelHandler):
 
     @classmethod
     def from_settings(cls, settings: BackendSettings, model: str | None) -> Self | None:
-        """Needs the path of a model file, or of a folder in which the model names one, with or without `.gguf`."""
+        """Create a backend from the path of a model file, or of a folder in which `model` names a file.
+
+        The name may have the ending `.gguf` or not. None if no path is set.
+        """
         paths = (getattr(settings, name.lower()) for name in cls.variables)
         if (path := next(filter(None, paths), None)) is None:
             return None
@@ -201,14 +204,14 @@ class ModelFileBackend(BaseModelHandler):
 
     @property
     def window(self) -> int | None:
-        """The context that the model is loaded with, once it was."""
+        """The context that the model is loaded with; None before the file was read."""
         return self._window
 
     def _read_file(self) -> tuple[GGUFHeader, int]:
-        """Read the head of the file, and choose the context to load it with.
+        """Read the file's header, and choose the context size for loading.
 
         Raises:
-            BackendMisconfigured: it cannot be read.
+            BackendMisconfigured: the file cannot be read.
         """
         try:
             header = read_header(self._path)
@@ -224,11 +227,11 @@ class ModelFileBackend(BaseModelHandler):
 
     @property
     def free(self) -> bool:
-        """It runs here."""
+        """Always True: the model runs on this machine."""
         return True
 
     def is_available(self) -> bool:
-        """Whether the file and the package are there; a missing package is installed first, which may take minutes."""
+        """Check that the file and the package exist; a missing package is installed first, which may take minutes."""
         if not is_gguf(self._path):
             self.detail = f"{self._path} is no GGUF model file: set {self.variables[0]} to one"
         elif time.monotonic() >= self._retry_at_s:
@@ -241,10 +244,10 @@ class ModelFileBackend(BaseModelHandler):
         return not self.detail
 
     def _require_package(self) -> None:
-        """Return when the package is there. Blocks, for minutes where it is installed for that.
+        """Ensure that the package is installed. Blocks for minutes if it has to be installed.
 
         Raises:
-            BackendMisconfigured: it is not, and is not going to be now.
+            BackendMisconfigured: the package is missing and cannot be installed now.
         """
         if find_spec(self.package):
             return
@@ -259,7 +262,7 @@ class ModelFileBackend(BaseModelHandler):
 
 
 def in_folder(path: Path, model: str | None) -> Path:
-    """The file itself, or the named one of a folder; without a name one that can code, if there is one."""
+    """Return the file itself, or the named file of a folder; without a name, the model that codes best."""
     if not path.is_dir():
         return path
     if model:

@@ -1,8 +1,8 @@
 """Ollama, through its own chat API.
 
-Each model gets one context size for good: Ollama's default silently drops most of a coding prompt, and a size that
-changes between calls makes it load the model anew each time. Tools are offered in the text form, unless that goes
-badly: Ollama's own parsers of calls fail with many models, often for a whole reply.
+Each model keeps one fixed context size: Ollama's default silently drops most of a coding prompt, and a size that
+changes between calls makes it reload the model each time. Tools are offered in the text form unless that works badly,
+because Ollama's own parsers of calls fail with many models, often for a whole reply.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ KEEP_ALIVE = "30m"
 
 
 class OllamaBackend(VendorBackend):
-    """Ollama's chat, streamed."""
+    """Ollama's chat API, with streaming."""
 
     name = "ollama"
     vendor = "Ollama"
@@ -52,7 +52,7 @@ class OllamaBackend(VendorBackend):
 
     @property
     def free(self) -> bool:
-        """Models of this machine cost nothing; those that Ollama forwards to its cloud are named so."""
+        """True unless the model's name shows that Ollama forwards it to its cloud."""
         return not self.model.endswith(("-cloud", ":cloud"))
 
     def _read_listing(self, probe: Probe) -> dict[str, Mapping[str, Any]]:
@@ -69,7 +69,10 @@ class OllamaBackend(VendorBackend):
         return ""
 
     async def _connect(self) -> Any:
-        """The client of the package, which holds its connections; it is made in a thread, as importing takes time."""
+        """Return the package's client, which holds the connections.
+
+        It is made in a thread, because importing takes time.
+        """
         async with self._loading:
             self._http = self._http or await asyncio.to_thread(self._new_api, None)
         return self._http
@@ -79,7 +82,7 @@ class OllamaBackend(VendorBackend):
         import ollama  # noqa: PLC0415
 
         class Client(ollama.AsyncClient):
-            """The package's client, which has no word for a prompt that is to be refused instead of cut."""
+            """The package's client, which has no option to refuse a prompt instead of truncating it."""
 
             aclose = ollama.AsyncClient.close
 
@@ -91,7 +94,7 @@ class OllamaBackend(VendorBackend):
         return Client(host=self._base_url, **self._http_options(httpx, self._refuse))
 
     async def _refuse(self, response: Any) -> None:
-        """Called by the HTTP client with each response, because the package's own errors forget the headers."""
+        """Check each response. The HTTP client calls this, because the package's own errors drop the headers."""
         if 300 <= response.status_code < 400:
             raise self._elsewhere(response)
         if response.status_code >= 400:
@@ -100,11 +103,11 @@ class OllamaBackend(VendorBackend):
 
     @property
     def window(self) -> int | None:
-        """The pinned context size, once the model was asked."""
+        """The pinned context size; None before the model was asked."""
         return self._pinned.get(self.model)
 
     async def _ask(self, request: ModelRequest, take: OnText) -> Completion:
-        """Ask once. A prompt that would not fit the context is refused: Ollama would cut it."""
+        """Ask once. A prompt that does not fit the context is refused, because Ollama would truncate it."""
         client = await self._connect()
         with watch_stream(lambda: take("")) as watch, self._translate_errors(watch):
             options = self._options(request, await self._context(client))
@@ -124,7 +127,7 @@ class OllamaBackend(VendorBackend):
                 await stream.aclose()
 
     async def _read(self, stream: Any, take: OnText) -> Completion:
-        """Read a reply; its calls come as a whole and without ids."""
+        """Read a reply; calls arrive complete and without ids."""
         text, thought, calls, last = "", "", list[ToolCall](), None
         async for part in stream:
             last = part if part.done else last
@@ -153,16 +156,16 @@ class OllamaBackend(VendorBackend):
         )
 
     async def _context(self, client: Any) -> int:
-        """The pinned context size: the setting or what fits, and no more than the model was made for."""
+        """Return the pinned context size: the setting or what fits, but no more than the model was trained for."""
         if self.model not in self._pinned:
             info: Mapping[str, Any] = {}
             try:
-                async with asyncio.timeout(WHOLE_S):  # a reply may take ten minutes, this question none
+                async with asyncio.timeout(WHOLE_S):  # unlike a reply, this question takes no time
                     shown = await client.show(self.model)
                 self._thinks[self.model], info = "thinking" in (shown.capabilities or ()), shown.modelinfo or {}
             except TimeoutError:
                 raise ModelUnavailable(f"{self._where} does not say what {self.model} is") from None
-            except ValueError:  # servers that only resemble Ollama leave parts of the answer out
+            except ValueError:  # servers that only resemble Ollama omit parts of the answer
                 pass
             lengths = (size for key, size in info.items() if key.endswith(".context_length") and isinstance(size, int))
             file = self._row.get("size") or 0
@@ -175,7 +178,7 @@ class OllamaBackend(VendorBackend):
         return request.thinking if self._thinks.get(self.model) else None
 
     def _think(self, request: ModelRequest) -> bool | str | None:
-        """How much the model is to think, in Ollama's words; None leaves it to the model."""
+        """Return how much the model should think, as Ollama's parameter; None leaves it to the model."""
         thinking = self._all_settings(request).get("thinking")
         level = str(thinking or Thinking.LOW) if "gpt-oss" in self.model else bool(thinking)  # gpt-oss always thinks
         return None if thinking is None else level
@@ -184,7 +187,7 @@ class OllamaBackend(VendorBackend):
         space = min(num_ctx, self.facts.window or num_ctx) - self.token_estimator.tokens(request)
         if space < 1:
             raise too_long(self.model, num_ctx)
-        # Ollama itself sets no end to a reply; a model that repeats itself would go on for ever.
+        # Ollama sets no limit to a reply; a model that repeats itself would never stop.
         options: dict[str, Any] = {"num_ctx": num_ctx, "num_predict": min(request.max_tokens or space, space)}
         return options if request.temperature is None else {**options, "temperature": request.temperature}
 
@@ -200,12 +203,12 @@ class OllamaBackend(VendorBackend):
         except (httpx.HTTPError, httpx.StreamError, ConnectionError) as error:
             raise ModelUnavailable(self._say_broken(error)) from error
         except (ValueError, TypeError, AttributeError) as error:
-            # JSON and pydantic errors, and attributes that are missing: this is not Ollama's format.
+            # JSON and pydantic errors and missing attributes show that the answer is not in Ollama's format.
             raise ModelUnavailable(f"{self._where} does not speak its own format") from error
 
 
 def _turns(messages: Sequence[Message], author: str) -> list[dict[str, Any]]:
-    """The messages as the API takes them; it knows results by the names of their tools."""
+    """Convert the messages to the API's form, which identifies results by the names of their tools."""
     turns, names = list[dict[str, Any]](), dict[str, str]()
     for message in pair_calls(messages, OllamaBackend.ids):
         turn: dict[str, Any] = {"role": message.role, "content": message.text}
@@ -220,7 +223,7 @@ def _turns(messages: Sequence[Message], author: str) -> list[dict[str, Any]]:
 
 
 def _functions(specs: Iterable[ToolSpec]) -> list[dict[str, Any]]:
-    """Tools as the API takes them."""
+    """Convert tools to the API's form."""
     return [
         {"type": "function", "function": {"name": s.name, "description": s.description, "parameters": s.schema}}
         for s in specs

@@ -1,4 +1,4 @@
-"""OpenAI, and every server that speaks its chat completions or Responses: vLLM, llama.cpp, LM Studio, OpenRouter."""
+"""OpenAI, and every server with its chat completions or Responses API: vLLM, llama.cpp, LM Studio, OpenRouter."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ if TYPE_CHECKING:
 
 OFFICIAL = "https://api.openai.com/v1"
 NEVER = "\x00"
-"""A tag that no model writes: thoughts within a text are taken out by `thought_tags`, which knows all tags."""
+"""A tag that no model writes. It disables the library's own search, since `thought_tags` removes thoughts and knows all
+tags.
+"""
 
 
 class OpenAIBackend(VendorBackend):
-    """Chat completions or Responses, streamed.
+    """Chat completions or Responses, with streaming.
 
     Args:
-        api: `chat`, `responses`, or `auto`: Responses at OpenAI's own address.
+        api: `chat`, `responses`, or `auto` (Responses at OpenAI's own address, chat elsewhere).
         more: see `VendorBackend`.
     """
 
@@ -55,9 +57,9 @@ class OpenAIBackend(VendorBackend):
         return self._api_kind == "responses" or (self._api_kind == "auto" and self._base_url == OFFICIAL)
 
     def is_available(self) -> bool:
-        """See `VendorBackend.is_available`; a server of llama.cpp is asked for its window too.
+        """See `VendorBackend.is_available`; a llama.cpp server is also asked for its context window.
 
-        An address that lacks its scheme or `/v1` is tried with them, and what works is used from then on.
+        An address without its scheme or `/v1` is tried with them, and the form that works is used from then on.
         """
         is_usable = super().is_available()
         if not read_window(self._row) and (trained := read_trained_window(self._row)):
@@ -71,12 +73,12 @@ class OpenAIBackend(VendorBackend):
         rows = super()._read_listing(probe)
         if not self._is_ollama and any(row.get("owned_by") == "library" for row in rows.values()):
             self._is_ollama = fetch_json(f"{self._root}/api/version", {}).status == 200
-            if self._is_ollama:  # whose own parser of calls fails with many models
+            if self._is_ollama:  # its own parser of calls fails with many models
                 self.protocols = tuple(sorted(self.protocols, key=lambda each: each is not ToolProtocol.TEXT))
         return rows
 
     def _fetch_listing(self) -> Probe:
-        """Fetch it by the first form of the address that has one; the first answer where none has."""
+        """Fetch the list from the first form of the address that has one; otherwise return the first answer."""
         probes = list[Probe]()
         for address in self._forms():
             probe = fetch_json(f"{address}{self.listing}", self._headers)
@@ -88,16 +90,16 @@ class OpenAIBackend(VendorBackend):
         return probes[0]
 
     def _forms(self) -> dict[str, None]:
-        """The forms that the address may be meant to have, likely ones first."""
+        """List the possible forms of the address, likely ones first."""
         address = self._base_url
-        # A key goes nowhere in plain text unless its owner wrote so.
+        # A key is never sent over plain HTTP unless the owner wrote that address.
         unsafe = [address.replace("https://", "http://")] if "://" not in self._given and not self._key else []
         versions = ("",) if re.search(r"/v\d[\w.]*(/|$)", address) else ("", "/v1", "/api/v1")
         return dict.fromkeys(f"{scheme}{version}" for scheme in (address, *unsafe) for version in versions)
 
     @property
     def advice(self) -> str:
-        """The address as it has to be written; and what to do where Ollama is behind it, which cuts longer prompts."""
+        """The correct form of the address; or advice if Ollama is behind it, which truncates longer prompts."""
         if not self._is_ollama:
             return super().advice
         use = f"set MODEL_TYPE=ollama and OLLAMA_BASE_URL={self._root}"
@@ -116,7 +118,7 @@ class OpenAIBackend(VendorBackend):
         backend = self
 
         class Client(openai.AsyncOpenAI):
-            """The vendor's client, which leaves out what the server does not know."""
+            """The vendor's client, which omits fields that the server does not know."""
 
             async def _prepare_options(self, options: Any) -> Any:
                 body = options.json_data
@@ -135,7 +137,7 @@ class OpenAIBackend(VendorBackend):
         return kind(self.model, provider=provider, profile=profile)
 
     def leave_out_unknown(self, body: dict[str, Any]) -> dict[str, Any]:
-        """The body of a request without what the server does not know."""
+        """Return the body of a request without fields that the server does not know."""
         lacks = self.facts.lacks | ({"stream_options"} if "stream" in self.facts.lacks else set())
         body = {name: value for name, value in body.items() if name not in lacks}
         if name := self.facts.limit_name:
@@ -144,7 +146,7 @@ class OpenAIBackend(VendorBackend):
         return body
 
     def _takes_temperature(self) -> bool:
-        # Reasoning models of the vendor's own take none.
+        # OpenAI's own reasoning models accept no temperature.
         return not self._profile("openai_supports_reasoning") and super()._takes_temperature()
 
     def _settings(self, request: ModelRequest) -> dict[str, Any]:
@@ -165,9 +167,9 @@ class OpenAIBackend(VendorBackend):
 
 
 def thinking_fields(address: str, model: str, thinking: Thinking) -> dict[str, Any]:
-    """The fields by which servers of open models are told how much to think; each server has its own."""
+    """Return the fields that tell servers of open models how much to think; each server has its own fields."""
     is_off = thinking is Thinking.OFF
-    if "gpt-oss" in model:  # which always thinks
+    if "gpt-oss" in model:  # gpt-oss always thinks
         return {"reasoning_effort": "low" if is_off else thinking.value}
     if "openrouter" in address:
         return {"reasoning": {"enabled": False} if is_off else {"effort": thinking.value}}

@@ -1,17 +1,18 @@
-"""Orders the models that a request asks: as their owner did, or by what each did with earlier tasks.
+"""Orders the models that a request asks: in the owner's order, or by their results with earlier tasks.
 
-Measured routing decides once for each attempt, by Thompson sampling (W. Thompson, Biometrika 25, 1933): for each model
-a success rate is drawn from what is known of it, and the cheapest of those begins whose draw is not much below the best
-one. What is known for sure decides by itself; the less is known of a model, the more often chance tries it. Rates are
-Beta posteriors. The prior of a model for one kind of task is its results with the other kinds, worth a few attempts;
-that itself begins at a half, and a benchmark of the task's repository adds to it (`prior_of`). A solved
-task costs what an attempt costs, divided by the rate. Costs are means of what attempts used, begun with a guess that
-weighs as much as a few. A price that nobody stated is no cost that could be compared: such a model is never called
-cheap, nor tried in order to learn. Old results stop to count (`storage.db.model_results.OF_A_KIND`).
+Measured routing decides once for each attempt, by Thompson sampling (W. Thompson, Biometrika 25, 1933). For each model
+a success rate is drawn from its known results, and the cheapest model whose draw is not much below the best begins.
+Models with many results are chosen by their rates; the fewer results a model has, the more often chance tries it. Rates
+are Beta posteriors. The prior of a model for one kind of task is its results with the other kinds, worth a few
+attempts. That prior itself begins at a half, and a benchmark of the task's repository adds to it (`prior_of`).
 
-A decision is stored before anybody is asked, so a resumed attempt asks the models that it asked before, whatever other
-tasks have taught since. Requests outside a task, phases of `PHASE_MODELS`, tasks with a model of their own and settings
-with `routing: fixed` get the owner's order.
+A solved task costs what an attempt costs, divided by the rate. Costs are means over attempts, starting from a guess
+that weighs as much as a few attempts. A model without a stated price cannot be compared, so it is never called cheap,
+nor tried in order to learn. Old results no longer count (`storage.db.model_results.OF_A_KIND`).
+
+A decision is stored before any model is asked, so a resumed attempt asks the same models again, even if other tasks
+have produced new results. The owner's order applies to requests outside a task, phases of `PHASE_MODELS`, tasks with a
+model of their own, and settings with `routing: fixed`.
 """
 
 from __future__ import annotations
@@ -39,32 +40,39 @@ if TYPE_CHECKING:
     from nightshift.storage.db.model_results import ModelResults
 
 PRIOR_RATE, TRUSTED_RATE = 0.5, 0.8
-"""Of a model of which nothing is known, either end is as likely; the owner names first the one that he trusts most."""
+"""Prior rate of an unknown model, and of the owner's first model. For an unknown model success and failure are equally
+likely; the owner lists the most trusted model first.
+"""
 OVERALL_WEIGHT = 2.0
-"""That half is worth two attempts: one solved, one not (Laplace's rule)."""
+"""The prior rate is worth two attempts: one solved, one not (Laplace's rule)."""
 KIND_WEIGHT = 1.0
-"""The results with other kinds are worth one attempt with this one: kinds differ."""
+"""The results with other kinds are worth one attempt with this kind, since kinds differ."""
 TOKENS_IN, TOKENS_OUT = 12_000, 3_000
-"""Use of an attempt before any was measured: two tries with a prompt of some files and a reply of one or two."""
+"""Assumed tokens of an attempt before any was measured: two tries with a prompt of some files and a reply of one or
+two.
+"""
 REMOTE_S, LOCAL_S = 60.0, 300.0
-"""How long its replies take before that: a vendor writes 50 tokens in a second, a small machine reads and writes 10."""
+"""Assumed seconds of an attempt before any was measured: a vendor writes 50 tokens per second, a small machine reads
+and writes 10.
+"""
 COST_WEIGHT = 3.0
-"""Guesses are worth three attempts: use varies less than success."""
+"""Weight of these guesses, in attempts: token use and time vary less than success."""
 USD_PER_HOUR = 0.05
-"""The cost of an hour of waiting: the power of a machine at work, 150 W. So a free model costs something, if little."""
+"""The cost of an hour of waiting, in USD: the power of a machine at work, 150 W. So even a free model has a small cost.
+"""
 
 
 ITEM_WEIGHT = 0.3
-"""So much of a real attempt an item counts as on the day of its own attempt."""
+"""Weight of a benchmark item on the day of its attempt, in real attempts."""
 FORGOTTEN_DAYS = 90.0
-"""The weight of an item falls evenly to nothing in so many days."""
+"""Days in which the weight of an item falls linearly to zero."""
 MOST = 10.0
-"""Real attempts that a benchmark counts as at most."""
+"""Maximum weight of a benchmark, in real attempts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prior:
-    """The weight of a benchmark of a model, in real attempts; `why` is that in words."""
+    """The weight of a model's benchmark, in real attempts; `why` explains it in words."""
 
     solved: float = 0.0
     count: float = 0.0
@@ -75,7 +83,7 @@ NOTHING, NO_RESULT = Prior(), ModelResult()
 
 
 def prior_of(benchmark: Benchmarked, now: datetime) -> Prior:
-    """Weigh a benchmark of a model as of now."""
+    """Return the weight of a model's benchmark as of now."""
     days = max(0.0, (now - benchmark.at).total_seconds() / 86_400)
     count = min(MOST, benchmark.items * ITEM_WEIGHT * max(0.0, 1 - days / FORGOTTEN_DAYS))
     if not count:
@@ -87,24 +95,24 @@ def prior_of(benchmark: Benchmarked, now: datetime) -> Prior:
 
 
 def priors(benchmarks: Iterable[Benchmarked], now: datetime) -> dict[str, Prior]:
-    """Weigh benchmarks of models as of now, by `backend=model`; one for each model."""
+    """Return the weights of benchmarks as of now, by `backend=model`. Each model has at most one benchmark."""
     weighed = {each.model: prior_of(each, now) for each in benchmarks}
     return {model: prior for model, prior in weighed.items() if prior.count}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A model that can be asked, and what is known of it.
+    """A model that can be asked, with its known results.
 
     Attributes:
         label: the model, as `backend=model`.
-        price: None where nobody stated it.
-        local: whether it runs on the owner's machine.
-        there: whether it can be asked just now.
-        prior_rate: the share of attempts that it solves, before any was measured.
+        price: the model's price; None if none was stated.
+        local: True if it runs on the owner's machine.
+        there: True if it can be asked now.
+        prior_rate: the assumed share of solved attempts before any was measured.
         measured: its results with the kind of task at hand.
         others: its results with all other kinds.
-        benchmark: what that of the task's repository says of it.
+        benchmark: the weight of its benchmark on the task's repository.
     """
 
     label: str
@@ -117,44 +125,47 @@ class Candidate:
     benchmark: Prior = NOTHING
 
     def learn(self, results: Results, kind: str, benchmark: Prior) -> Candidate:
-        """The same with what is known of it."""
+        """Return a copy with the model's results and benchmark."""
         by_kind = {each: of.get(self.label, NO_RESULT) for each, of in results.items()}
         measured = by_kind.pop(kind, NO_RESULT)
         return replace(self, measured=measured, others=sum(by_kind.values(), NO_RESULT), benchmark=benchmark)
 
     @property
     def count(self) -> float:
-        """Attempts, the prior included."""
+        """Number of attempts, including the prior."""
         return self.measured.began + KIND_WEIGHT + self.benchmark.count
 
     @property
     def solved(self) -> float:
-        """Successes, the prior included, so this is no whole number."""
+        """Number of successes, including the prior, so not a whole number."""
         others = self.others
         prior = (others.solved + OVERALL_WEIGHT * self.prior_rate) / (others.began + OVERALL_WEIGHT)
         return self.measured.solved + KIND_WEIGHT * prior + self.benchmark.solved
 
     @property
     def rate(self) -> float:
-        """The share of attempts that it will probably solve."""
+        """The estimated share of attempts that the model solves."""
         return self.solved / self.count
 
     @property
     def attempt_usd(self) -> float:
-        """The cost of an attempt with it, waiting included; infinite where its price is not known."""
+        """The cost of an attempt in USD, including waiting; infinite if the model's price is not known."""
         return attempt_usd(self.price, self.measured, is_local=self.local) if self.price else math.inf
 
     def draw_rate(self, dice: Random) -> float:
-        """A rate as it may be, drawn from what is known."""
+        """Draw a success rate from the model's posterior."""
         return dice.betavariate(self.solved, self.count - self.solved)
 
     def usd_per_solution(self, rate: float) -> float:
-        """The cost of a solved task at a rate."""
+        """Return the cost of a solved task in USD, at the given success rate."""
         return self.attempt_usd / max(rate, 1e-3)
 
 
 def attempt_usd(price: Price, result: ModelResult, *, is_local: bool) -> float:
-    """The cost of an attempt, waiting included, cached tokens at the full price; means of use begin with a guess."""
+    """Return the cost of an attempt in USD, including waiting; cached tokens count at full price.
+
+    The means start from a guess.
+    """
     guesses = (TOKENS_IN, TOKENS_OUT, LOCAL_S if is_local else REMOTE_S)
     totals = (result.tokens_in, result.tokens_out, result.seconds)
     tokens_in, tokens_out, seconds = (
@@ -166,15 +177,17 @@ def attempt_usd(price: Price, result: ModelResult, *, is_local: bool) -> float:
 
 
 MARGIN = 0.15
-"""So much less often may the cheaper one succeed: what it fails is done by the next stronger one, at little more."""
+"""How much lower the success rate of a cheaper model may be. Its failures are tried again by the next stronger model,
+at little extra cost.
+"""
 LEAST_USEFUL_RATE = 0.1
-"""One that solves fewer is not asked in easy phases either: it will not follow the format of replies."""
+"""A model with a lower rate is not asked in easy phases either: it will not follow the format of replies."""
 TRIES_PER_RUNG = 2
-"""After so many tries that failed the next stronger model is asked: the first mends what the feedback names, mostly."""
+"""Failed tries after which the next stronger model is asked. The first tries mostly fix what the feedback names."""
 SMALL_PROMPT = 3_000
-"""A task whose whole planning prompt has fewer tokens is small: its repository is a few files, or none."""
+"""Tokens. A task with a shorter planning prompt is small: its repository has a few files, or none."""
 EASY = frozenset({Phase.CLARIFYING, Phase.REFLECTING, Phase.REVIEW})
-"""Phases whose replies are short, follow a form, and are checked or only advise."""
+"""Phases whose replies are short, have a fixed form, and are checked or only give advice."""
 
 
 def decide(
@@ -185,19 +198,19 @@ def decide(
     seed: str,
     benchmark: Mapping[str, Prior] | None = None,
 ) -> Route:
-    """Decide for an attempt.
+    """Decide the order of models for an attempt.
 
     Args:
         candidates: all models in the owner's order; at least one.
-        results: what they did.
-        kind: of the task.
-        seed: of the attempt's random choices; the same gives the same.
-        benchmark: what that of the task's repository says of models, by `backend=model`.
+        results: the models' results.
+        kind: the kind of the task.
+        seed: seed of the random choices; the same seed gives the same decision.
+        benchmark: weights of the benchmarks on the task's repository, by `backend=model`.
     """
     estimates = [each.learn(results, kind, (benchmark or {}).get(each.label, NOTHING)) for each in candidates]
     there = [estimate for estimate in estimates if estimate.there] or estimates
     first, is_drawn = _draw_first(there, Random(seed))  # noqa: S311 - no secret
-    # Of equals the owner's first is the strongest: he said that it is his best.
+    # Among equals the owner's first model counts as the strongest.
     ladder = sorted(estimates, key=lambda estimate: (estimate.rate, -estimates.index(estimate)))
     return Route(
         kind=kind,
@@ -212,16 +225,16 @@ def decide(
 def model_order(
     route: Route, phase: Phase, *, iteration: int, escalation: int, prompt_tokens: int
 ) -> tuple[tuple[str, ...], str]:
-    """All models of a route in the order in which a request asks them, and why that one is first.
+    """Return all models of a route in the order in which a request asks them, and why the first one is first.
 
     Stronger models follow the first, then weaker ones.
 
     Args:
-        route: of the attempt.
-        phase: that asks.
-        iteration: its try; those before it failed.
-        escalation: how often the loop was stuck; the first time, a higher temperature is tried.
-        prompt_tokens: how long the prompt is.
+        route: the attempt's route.
+        phase: the phase that asks.
+        iteration: number of the try; the ones before it failed.
+        escalation: how often the loop was stuck. The first time only raises the temperature.
+        prompt_tokens: length of the prompt in tokens.
     """
     ladder, top = route.ladder, len(route.ladder) - 1
     if phase is Phase.AUDIT:
@@ -230,7 +243,7 @@ def model_order(
     failed, stuck = max(0, iteration - 1), max(0, escalation - 1)
     begins = ladder.index(route.cheap if easy else route.first)
     wanted = begins + failed // TRIES_PER_RUNG + stuck
-    # There is none above the strongest; when the loop is stuck with it, others may see what it does not.
+    # No model is above the strongest. If the loop is stuck with it, weaker models may see what it misses.
     at = min(wanted, top) - min(stuck, max(0, wanted - top)) % len(ladder)
     why = "the cheap one, for an easy phase" if easy else "who begins"
     if at != begins:
@@ -244,7 +257,7 @@ def _order_from(ladder: Sequence[str], at: int) -> tuple[str, ...]:
 
 
 def _draw_first(estimates: Sequence[Candidate], dice: Random) -> tuple[Candidate, bool]:
-    """Draw who begins; whether chance picked another than the rates themselves would."""
+    """Draw the first model; also return whether chance chose another one than the rates would."""
     usual = _cheapest_good(estimates, {estimate.label: estimate.rate for estimate in estimates})
     priced = [each for each in estimates if each is usual or each.price]
     first = _cheapest_good(priced, {estimate.label: estimate.draw_rate(dice) for estimate in priced})
@@ -252,14 +265,14 @@ def _draw_first(estimates: Sequence[Candidate], dice: Random) -> tuple[Candidate
 
 
 def _cheapest_good(estimates: Sequence[Candidate], rates: Mapping[str, float]) -> Candidate:
-    """The cheapest of those whose rates are not much below the best one."""
+    """Return the cheapest candidate whose rate is not much below the best one."""
     least = max(rates.values()) - MARGIN
     good = [estimate for estimate in estimates if rates[estimate.label] >= least]
     return min(good, key=lambda estimate: estimate.usd_per_solution(rates[estimate.label]))
 
 
 def _cheap(estimates: Sequence[Candidate], first: Candidate) -> Candidate:
-    """The model for easy phases: the cheapest that is not useless; `first` where no price is known."""
+    """Return the model for easy phases: the cheapest useful one, or `first` if no price is known."""
     useful = (each for each in estimates if each.price and each.rate >= LEAST_USEFUL_RATE)
     return min(useful, key=lambda estimate: estimate.attempt_usd, default=first)
 
@@ -273,7 +286,7 @@ def _reason(first: Candidate, estimates: Sequence[Candidate], kind: str, is_draw
 
 
 def _describe(estimate: Candidate) -> str:
-    """An estimate in words."""
+    """Describe an estimate in words."""
     result, usd = estimate.measured, estimate.usd_per_solution(estimate.rate)
     cost = f"about {money(usd)} a solved task" if estimate.price else "of unknown price"
     really = f"solved {result.solved} of {result.began}" if result.began else ""
@@ -283,18 +296,18 @@ def _describe(estimate: Candidate) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ClientOrder:
-    """The models in the order in which a request asks them; `route` is its choice by what was measured, as JSON."""
+    """The models in the order in which a request asks them. `route` describes a measured choice, as JSON."""
 
     clients: Sequence[BackendClient]
     route: dict[str, Any] | None = None
 
 
 class Router:
-    """Used from one event loop.
+    """Decides the order of models. Must be used from one event loop.
 
     Args:
-        routes: what was measured and decided.
-        clock: the time.
+        routes: stores the results and the decisions.
+        clock: returns the current time.
     """
 
     def __init__(self, routes: ModelResults, clock: Clock) -> None:
@@ -302,7 +315,7 @@ class Router:
         self._seen: Results = {}
 
     async def order(self, pool: BackendPool, request: ModelRequest) -> ClientOrder:
-        """Whom a request asks, one after the other."""
+        """Return the models that a request asks, in order."""
         task_id, kind = request.task_id, request.kind
         chosen = request.phase in pool.config.phase_models or bool(request.wanted)
         owners = not pool.config.measured or chosen or len(pool.models) < 2
@@ -324,7 +337,7 @@ class Router:
         return route
 
     def describe_results(self, label: str) -> str:
-        """The results of a model when an attempt was decided last, in words; empty where there were none."""
+        """Describe a model's results as of the last decision; empty if there were none."""
         by_kind = {kind: of[label] for kind, of in self._seen.items() if label in of}
         return ", ".join(f"{kind} {each.solved} of {each.began}" for kind, each in by_kind.items() if each.began)
 
@@ -336,7 +349,10 @@ def _candidate(client: BackendClient, *, is_trusted: bool) -> Candidate:
 
 
 def _client_order(pool: BackendPool, request: ModelRequest, route: Route) -> ClientOrder:
-    """The clients of a route; those that it does not know, because settings have changed since, come last."""
+    """Return the clients in the order of a route.
+
+    Clients that settings have added since the route was decided come last.
+    """
     order, why = model_order(
         route,
         request.phase,

@@ -1,7 +1,7 @@
-"""Lessons of refusals about a model and its server, so that they take the next request.
+"""What refusals reveal about a model and its server, so that the next request is accepted.
 
-Each lesson holds for a week: servers are updated, and one odd answer must not cost a feature for good. What is learnt
-is a feature that is missing, or a number of tokens that a server names; a limit is lowered, never left out.
+Each lesson is valid for a week: servers are updated, and one odd answer must not disable a feature for good. A lesson
+is a missing feature, or a number of tokens that a server names; a limit is lowered, never removed.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from nightshift.models.model_table import PHRASES, TABLE
 
 HOLDS = timedelta(days=7)
 LEAST_WINDOW, LEAST_REPLY = 512, 128
-"""Tokens; a smaller number in a refusal is about something else."""
+"""Tokens; a smaller number in a refusal does not state this limit."""
 
 _MISSING = tuple((row["feature"], re.compile(row["words"], re.IGNORECASE)) for row in TABLE["refusals"])
 _WINDOW = re.compile(rf"(?:{PHRASES['before_window'].pattern})(\d[\d,]{{2,}})(?![\d,]| ?\+)", re.IGNORECASE)
 _PROMPT = re.compile(rf"(?:{PHRASES['before_prompt'].pattern})(\d+)", re.IGNORECASE)
 _LIMIT_NAME = re.compile(r"max_(?:completion_)?tokens")
 PLAIN = "plain"
-"""The lesson that a model is asked in plain words, for the rest of the day (UTC)."""
+"""Name of the lesson that a model is asked in plain words, for the rest of the day (UTC)."""
 _NUMBER = re.compile(r"(?<![\w.-])\d[\d,]*\d(?![\w-])")
 
 
@@ -32,7 +32,8 @@ class ServerFacts:
     """Facts about one model at one address.
 
     Attributes:
-        learnt: each lesson with the time when it was learnt: a feature (`no temperature`), or a number (`window 4096`).
+        learnt: each lesson with the time at which it was learnt: a feature (`no temperature`), or a number (`window
+            4096`).
     """
 
     clock: Clock = utc_now
@@ -44,7 +45,7 @@ class ServerFacts:
 
     @property
     def lacks(self) -> frozenset[str]:
-        """The features that are not there."""
+        """Names of the features that the server or model lacks."""
         return frozenset(self._list_values("no"))
 
     def _list_values(self, kind: str) -> list[str]:
@@ -52,39 +53,39 @@ class ServerFacts:
 
     @property
     def window(self) -> int | None:
-        """The context in tokens, prompt and reply together."""
+        """The context window in tokens, prompt and reply together; None if no refusal named it."""
         return min(map(int, self._list_values("window")), default=None)
 
     @property
     def reply(self) -> int | None:
-        """The longest reply in tokens that may be asked for."""
+        """The longest reply in tokens that a request may ask for; None if no refusal named it."""
         return min(map(int, self._list_values("reply")), default=None)
 
     @property
     def limit_name(self) -> str:
-        """The parameter for the longest reply that the server knows, where it named it."""
+        """The server's name for the parameter that limits the reply; empty if no refusal named it."""
         return next(iter(self._list_values("call")), "")
 
     @property
     def is_plain(self) -> bool:
-        """Whether the model is asked in plain words today (UTC)."""
+        """True if the model is asked in plain words today (UTC)."""
         return PLAIN in self.learnt and self.learnt[PLAIN].date() == self.clock().date()
 
     def note(self, lesson: str) -> bool:
-        """Note a lesson; whether it is news."""
+        """Record a lesson; return whether it is new."""
         is_new = lesson not in self._list_valid()
         self.learnt[lesson] = self.clock()
         return is_new
 
     def read(self, text: str) -> None:
-        """Go on with what was written as `str`; what cannot be read is left out."""
+        """Add the lessons from a text that `str` produced."""
         for line in text.splitlines():
             at, _, lesson = line.partition(" ")
             self.learnt[lesson] = from_text(at)
 
     @property
     def summary(self) -> str:
-        """Lessons in words for the owner; empty where there are none."""
+        """The lessons in words for the owner; empty if there are none."""
         names = ", ".join(sorted(name for name in self._list_valid() if not name.startswith(PLAIN)))
         return f"learnt of it and kept for a week: {names}" if names else ""
 
@@ -92,13 +93,13 @@ class ServerFacts:
         return "\n".join(f"{to_text(self.learnt[name])} {name}" for name in self._list_valid())
 
     def learn(self, status: int, message: str, sent: Collection[str], reply: int | None) -> bool:
-        """Learn from a refusal of parameters or limits; whether the same request is worth another try.
+        """Learn from a refusal of parameters or limits; return whether to try the same request again.
 
         Args:
-            status: of HTTP.
-            message: the server's words.
-            sent: the features that the request had.
-            reply: the longest reply that it asked for, in tokens.
+            status: the HTTP status.
+            message: the server's message.
+            sent: the features that the request used.
+            reply: the longest reply that the request asked for, in tokens.
         """
         if status not in {400, 402, 404, 413, 422} and not PHRASES["template"].search(message):
             return False
@@ -114,7 +115,7 @@ class ServerFacts:
         return bool(blamed) and self.note(f"no {blamed[0]}")
 
     def _learn_reply(self, message: str, reply: int) -> bool:
-        """Lower the limit of the reply to the highest lower number that the server names, or to half without one."""
+        """Lower the reply limit to the highest lower number that the server names, or to half if it names none."""
         if not PHRASES["reply"].search(message):
             return False
         used, window = _PROMPT.search(message), _WINDOW.search(message)
@@ -127,11 +128,12 @@ class ServerFacts:
         return LEAST_REPLY <= lower < reply and self.note(f"reply {lower}")
 
     def learn_window(self, message: str, prompt: int) -> int | None:
-        """The context that a refusal names, learnt; None where it is not about that.
+        """Learn and return the context window that a refusal names; None if the refusal is not about the context.
 
         Args:
-            message: the server's words.
-            prompt: the length of the prompt in tokens, estimated; without a number three quarters of it are assumed.
+            message: the server's message.
+            prompt: estimated length of the prompt in tokens. If the server names no number, three quarters of it are
+                assumed.
         """
         if not blames_context(message):
             return None
@@ -142,19 +144,19 @@ class ServerFacts:
 
 
 def blames_context(message: str) -> bool:
-    """Whether a refusal is about the length of the prompt."""
+    """Check whether a refusal is about the length of the prompt."""
     return bool(PHRASES["context"].search(message))
 
 
 def blames_tools(status: int, message: str) -> bool:
-    """Whether a refusal is about tools: OpenRouter says so with 404, llama.cpp and Ollama with 500."""
+    """Check whether a refusal is about tools: OpenRouter uses status 404 for it, llama.cpp and Ollama use 500."""
     if not PHRASES["tools"].search(message) or blames_context(message):
         return False
     return status in {400, 422} or (status in {404, 500, 501} and bool(PHRASES["no_tools"].search(message)))
 
 
 def is_refusal(status: int, message: str) -> bool:
-    """Whether an answer is about the request though its status says otherwise, as llama.cpp's often does."""
+    """Check whether an answer rejects the request although its status says otherwise, as llama.cpp's often does."""
     blames_request = blames_context(message) or PHRASES["template"].search(message)
     return blames_tools(status, message) or (status == 500 and bool(blames_request))
 

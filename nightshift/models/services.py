@@ -1,4 +1,4 @@
-"""The services of the gateway: the settings of models, and the stores and the clock around it."""
+"""The services of the gateway: the settings of models, and the stores and the clock that it uses."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutingConfig:
-    """How backends are asked: all that the settings say about models beside budgets.
+    """All settings for models except the budgets.
 
     Attributes:
-        policy: time-outs and retries of a backend.
-        prices: `backend=model` or `model` to its price; a model without one has its tokens counted only.
-        masker: takes secrets out of prompts and messages.
+        policy: timeouts and retries of a backend.
+        prices: maps `backend=model` or `model` to its price; for a model without one only tokens are counted.
+        masker: removes secrets from prompts and messages.
         phase_models: the backend, model or `backend=model` that is asked first in a phase.
         thinking: how much models think.
-        measured: models are ordered by what they did with earlier tasks, and not as the owner ordered them.
+        measured: True to order models by their results with earlier tasks, instead of the owner's order.
     """
 
     policy: CallPolicy = field(default_factory=CallPolicy)
@@ -47,17 +47,17 @@ class RoutingConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewayServices:
-    """The parts around the gateway.
+    """The services that the gateway uses.
 
     Attributes:
         steps: stores replies.
-        state: keeps pauses and lessons of refusals over restarts.
-        routes: what models did with earlier tasks, by which `RoutingConfig.measured` orders them.
-        forms: how well models called tools, by which the form of their calls is chosen.
-        spent_since: what was spent since a moment or in all (None); asked at the start of each day.
-        emit: takes the events.
-        clock: the time, for days, pauses and parking.
-        live: what models write just now.
+        state: keeps pauses and lessons of refusals across restarts.
+        routes: models' results with earlier tasks, used if `RoutingConfig.measured` is set.
+        forms: how well models called tools; determines the form of their calls.
+        spent_since: returns the amount spent since a time or in total (None); called at the start of each day.
+        emit: receives the events.
+        clock: returns the current time, for days, pauses and parking.
+        live: the replies that models are writing now.
     """
 
     steps: StepStore

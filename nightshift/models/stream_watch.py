@@ -1,10 +1,11 @@
-"""Watches responses below the vendors' packages: each byte, whether a stream came to its end, and how it began.
+"""Watches responses below the vendors' packages: each byte, whether a stream was complete, and how it began.
 
-The packages drop comments and pings, take a stream that broke off for one that ended, and stumble over empty frames
-and over servers that answer a request for a stream with one JSON document. A hook of the HTTP client sets all that
-right (`httpx` and what is made after it), so whatever package stands above it sees a sound stream of events.
+The packages drop comments and pings, accept a truncated stream as complete, and fail on empty frames and on servers
+that answer a streaming request with one JSON document. A hook of the HTTP client (`httpx` or packages modelled on it)
+corrects all that, so every package above it sees a valid stream of events.
 
-A package gathers a line until it ends, so a server that never ends one would fill the memory: what is read is bounded.
+A package buffers a line until it ends, so a server that never ends a line would fill the memory. Therefore the size of
+a response is bounded.
 """
 
 from __future__ import annotations
@@ -17,23 +18,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MAX_RESPONSE_BYTES = 64 << 20
-"""Far more than the longest reply, each of whose words comes in a few hundred bytes of JSON."""
+"""Bytes. Far more than the longest reply, although each of its words takes a few hundred bytes of JSON."""
 HEAD_BYTES = 300
 UNCOMPRESSED = {"Accept-Encoding": "identity"}
-"""Responses are asked for so, that what is counted is what has to be held."""
+"""Headers that ask for uncompressed responses, so that the counted bytes equal the bytes held in memory."""
 
 Hook = Callable[[Any], Awaitable[None]]
 
 
 @dataclass(slots=True)
 class StreamWatch:
-    """One request.
+    """The watch over one request.
 
     Attributes:
-        on_byte: called with each part that arrives, whatever it holds.
-        expects_events: what is good is a stream of events; its frames are set right.
-        is_done: the stream said `[DONE]`.
-        head: how the response began.
+        on_byte: called with each part that arrives, whatever its content.
+        expects_events: True if a successful response is a stream of events; its frames are then corrected.
+        is_done: True after the stream sent `[DONE]`.
+        head: the beginning of the response.
         responses: the responses so far.
     """
 
@@ -44,13 +45,16 @@ class StreamWatch:
     responses: list[Any] = field(default_factory=list)
 
     async def aclose(self) -> None:
-        """Let go of the responses: a package whose reading was cancelled may keep one open, and its model writes on."""
+        """Close the responses.
+
+        A package whose reading was cancelled may keep one open, and its model would continue to write.
+        """
         for response in self.responses:
             await response.aclose()
 
     @property
     def beginning(self) -> str:
-        """How the response began, where that is no stream of events; else nothing."""
+        """The beginning of a response that is not a stream of events; empty otherwise."""
         head = self.head.decode("utf-8", "replace").strip()
         return "" if head.startswith(("data:", "event:", ":", "id:", "retry:")) else head
 
@@ -60,7 +64,7 @@ _current: ContextVar[StreamWatch | None] = ContextVar("stream_watch", default=No
 
 @contextmanager
 def watch_stream(on_byte: Callable[[], None], *, expects_events: bool = False) -> Iterator[StreamWatch]:
-    """Watch the requests that are made while the block runs, in this task."""
+    """Watch the requests that this asyncio task makes while the block runs."""
     watch = StreamWatch(on_byte, expects_events)
     token = _current.set(watch)
     try:
@@ -70,15 +74,15 @@ def watch_stream(on_byte: Callable[[], None], *, expects_events: bool = False) -
 
 
 def limit_responses(package: Any, max_bytes: int = MAX_RESPONSE_BYTES) -> Hook:
-    """A hook for responses of an `httpx` client.
+    """Return a response hook for an `httpx` client.
 
     Args:
-        package: `httpx`, or what is made after it.
-        max_bytes: how much of a response may be read; beyond that the package's `RemoteProtocolError` is raised.
+        package: `httpx`, or a package modelled on it.
+        max_bytes: how many bytes of a response may be read; beyond that the package's `RemoteProtocolError` is raised.
     """
 
     class Counted(package.AsyncByteStream):  # type: ignore[misc]  # known at run time only
-        """A response's bytes."""
+        """A response's bytes, counted and bounded."""
 
         def __init__(self, inner: Any, watch: StreamWatch, kind: str) -> None:
             self.inner, self.watch, self.kind = inner, watch, kind
@@ -109,14 +113,14 @@ def limit_responses(package: Any, max_bytes: int = MAX_RESPONSE_BYTES) -> Hook:
 
 
 def _kind(response: Any) -> str:
-    """Tell a stream of events from one JSON document; an error stays as it is."""
+    """Return the response's kind: an event stream, one JSON document, or empty for an error, which stays as it is."""
     if response.status_code != 200:
         return ""
     return "json" if "json" in response.headers.get("content-type", "") else "events"
 
 
 async def _correct_frames(parts: AsyncIterator[bytes], watch: StreamWatch, kind: str) -> AsyncIterator[bytes]:
-    """The frames without those that are empty; one JSON document as a stream."""
+    """Yield the stream without empty frames; a single JSON document is converted to a stream."""
     if kind == "json":
         parts = _as_parts(_as_events(b"".join([part async for part in parts])))
     open_line, numbers = b"", CallNumbers()
@@ -133,14 +137,14 @@ async def _correct_frames(parts: AsyncIterator[bytes], watch: StreamWatch, kind:
 
 
 class CallNumbers:
-    """Gives each tool call of a stream a number of its own, where a server gives several the same or none."""
+    """Gives each tool call of a stream a unique number, because some servers repeat numbers or send none."""
 
     def __init__(self) -> None:
         self._open = dict[object, list[Any]]()  # the server's number to ours, the call's id and its arguments so far
         self._count = 0
 
     def renumber(self, data: bytes) -> bytes:
-        """A chunk of chat completions with these numbers; what is none stays as it is."""
+        """Replace the call numbers in a chunk of chat completions; other data is returned unchanged."""
         try:
             chunk = json.loads(data)
             for call in chunk["choices"][0]["delta"]["tool_calls"]:
@@ -157,7 +161,7 @@ class CallNumbers:
             before = self._open[index] = [self._count, call_id, ""]
             self._count += 1
         else:
-            function.pop("name", None)  # some servers repeat it in each piece, and the package would join them
+            function.pop("name", None)  # some servers repeat the name in each piece, and the package would join them
         before[1] = before[1] or call_id
         before[2] += arguments if isinstance(arguments, str) else json.dumps(arguments)
         return int(before[0])
@@ -171,7 +175,10 @@ def _is_object(arguments: str) -> bool:
 
 
 def _as_events(document: bytes) -> bytes:
-    """One whole chat completion as the stream that was asked for; anything else as it is, or as an error event."""
+    """Convert a whole chat completion to an event stream, and an error to an error event.
+
+    Other data stays unchanged.
+    """
     try:
         data = json.loads(document)
     except (ValueError, RecursionError):

@@ -1,12 +1,12 @@
-"""Tells whether a failure is the fault of one request or of the backend, by the answers that other tasks get.
+"""Decides whether a failure is the fault of a request or of the backend, from the answers that other tasks get.
 
-A request that is refused says nothing of the backend: a filter may have flagged its words. If the next request of
-another task is answered, it was the request; if that is refused too, it is the backend (a wrong model name, a revoked
-key), and both wait for their owner to mend it.
+A single refusal says nothing about the backend: a filter may have flagged the request's text. If the next request of
+another task is answered, the refused request was at fault. If that one is refused too, the backend is at fault (a wrong
+model name, a revoked key), and both tasks wait for the owner to fix it.
 
-An outage is waited out, however long it lasts. But a reply that always breaks off at the same word, or a prompt that
-crashes the server, would be tried, and perhaps be paid for, for ever: failures between which the backend has answered
-somebody else count against a task.
+Tasks wait for the end of an outage, however long it lasts. But a reply that always breaks off at the same word, or a
+prompt that crashes the server, would be tried forever, and perhaps paid for. So a failure counts against a task if the
+backend has answered another task since the previous failure.
 """
 
 from __future__ import annotations
@@ -17,32 +17,37 @@ from nightshift.core.errors import ModelRefused
 from nightshift.models.errors import BackendMisconfigured, RequestRefused
 
 POISON_FAILURES = 40
-"""A task is given up after so many failures in a row; one that was paid for counts as `PAID_FAILURE_WEIGHT`."""
+"""Number of counted failures after which a task is given up; a failure that was paid for counts as
+`PAID_FAILURE_WEIGHT`.
+"""
 PAID_FAILURE_WEIGHT = 4
 REMEMBERED_TASKS = 1000
 
 
 class TaskFailures:
-    """The failures of all tasks at one backend since their last answers; a request outside of any has the task None."""
+    """The failures of all tasks at one backend since each task's last answer.
+
+    A request outside any task has the task None.
+    """
 
     def __init__(self) -> None:
         self._answers = 0
         self._refused = dict[int | None, int]()
-        """Tasks to the answers that the backend had given when they were refused."""
+        """Maps a task to the number of answers that the backend had given when it refused the task."""
         self._counts = OrderedDict[int, tuple[int, int]]()
-        """Tasks to their failures, and to the answers given at the last one."""
+        """Maps a task to its failures, and to the number of answers given at the last one."""
 
     def note_answer(self, task_id: int | None) -> None:
-        """Note that a task was answered: its own failures are forgotten, and those of others are their own fault."""
+        """Record an answer to a task: forget its failures; other tasks' failures count as their own fault."""
         self._answers += 1
         self._refused.pop(task_id, None)
         if task_id is not None:
             self._counts.pop(task_id, None)
 
     def note_refusal(self, task_id: int | None, error: RequestRefused) -> ModelRefused:
-        """Note a refusal; the error that says who is to blame, which is `error` itself while that is open.
+        """Record a refusal; return the error that says what is at fault, or `error` itself while that is open.
 
-        A second refusal of the same task alone ends the wait.
+        A second refusal of the same task alone makes the refusal final.
         """
         if task_id in self._refused:
             self._refused[task_id] = -1
@@ -53,11 +58,11 @@ class TaskFailures:
         return error
 
     def note_failure(self, task_id: int | None, *, is_paid: bool) -> bool:
-        """Note a failure that may pass; whether it makes no sense to go on.
+        """Record a temporary failure; return whether to give up.
 
         Args:
-            task_id: whose request it was; one outside any task never counts.
-            is_paid: whether part of a reply came, which costs.
+            task_id: the task of the request; a request outside any task never counts.
+            is_paid: True if part of a reply came, which costs money.
         """
         if task_id is None:
             return False

@@ -1,4 +1,4 @@
-"""How much a model is to think, and what becomes of a reply that thinking used up."""
+"""How much a model should think, and how to handle a reply that thinking used up."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from nightshift.core.tasks.states import Phase
 from nightshift.models.base import BaseModelHandler
 
 BRIEFLY = frozenset({Phase.PLANNING, Phase.REFLECTING, Phase.REVIEW})
-"""Phases in which a little thinking is worth its time, whatever the model."""
+"""Phases in which a little thinking is worth its time, with any model."""
 SMALL = 10.0
-"""Billions of parameters; a smaller model uses up a reply with thoughts before it writes code."""
+"""Billions of parameters. A smaller model fills its reply with thoughts before it writes code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingConfig:
-    """Levels that the owner set: for all phases, and for single ones; None is `auto`."""
+    """The owner's thinking levels: for all phases, and for single ones; None is `auto`."""
 
     usual: Thinking | None = None
     phases: Mapping[Phase, Thinking | None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, usual: str, phases: Mapping[Phase, str]) -> Self:
-        """Read the settings; `auto` is None."""
+        """Create the config from the settings; `auto` becomes None."""
         levels = {word: None if word == "auto" else Thinking(word) for word in (usual, *phases.values())}
         return cls(usual=levels[usual], phases={phase: levels[word] for phase, word in phases.items()})
 
     def level(self, phase: Phase, backend: BaseModelHandler) -> Thinking | None:
-        """How much the model is to think in a phase; None leaves that to its vendor."""
+        """Return how much the model should think in a phase; None leaves that to its vendor."""
         if wanted := self.phases.get(phase, self.usual):
             return wanted
         if phase in BRIEFLY:
@@ -40,17 +40,17 @@ class ThinkingConfig:
 
 
 def lessen_thinking(request: ModelRequest) -> ModelRequest:
-    """The request with less thinking: half of much, else none."""
+    """Return the request with the next lower thinking level; below low it is off."""
     less = {Thinking.HIGH: Thinking.MEDIUM, Thinking.MEDIUM: Thinking.LOW}
     return replace(request, thinking=less.get(request.thinking or Thinking.OFF, Thinking.OFF))
 
 
 def is_used_up(completion: Completion) -> bool:
-    """Whether thinking took the whole reply, so that nothing of an answer came."""
+    """Check whether thinking used up the whole reply, so that it contains no answer."""
     nothing = not (completion.text.strip() or completion.tool_calls)
     return nothing and completion.finish is Finish.LENGTH and bool(completion.thoughts or completion.tokens_out)
 
 
 def say_used_up(completion: Completion) -> str:
-    """The same in words for the owner."""
+    """Explain to the owner that thinking used up the reply."""
     return f"thinking used all {completion.tokens_out:,} tokens of the reply (MODEL_MAX_TOKENS)"

@@ -1,7 +1,7 @@
-"""Thoughts that a model writes into its text, between tags: taken out of it, whatever the tag.
+"""Removes thoughts that a model writes into its text between tags, for all known tags.
 
-A tag counts where it begins the text or a line outside of a fenced block, for files may hold such tags too. Chat
-templates often write the opening tag themselves, so an end tag alone ends thoughts that began with the text.
+A tag counts only at the beginning of the text or of a line outside fenced blocks, because files may contain such tags
+too. Chat templates often write the opening tag themselves, so an end tag alone ends thoughts that began with the text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _QUOTES = frozenset("`'\"“‘")
 
 
 def split_thoughts(text: str) -> tuple[str, str]:
-    """The thoughts in a text, and the text without them; what never ends is all thought."""
+    """Return the thoughts in a text, and the text without them. Thoughts without an end tag extend to the end."""
     thoughts, visible, rest = list[str](), list[str](), text
     while opening := _opening(rest):
         before, inside = rest[: opening.start()], rest[opening.end() :]
@@ -44,7 +44,7 @@ def split_thoughts(text: str) -> tuple[str, str]:
 
 
 def _opening(text: str) -> re.Match[str] | None:
-    """The first tag that opens thoughts: at the beginning of the text, or of a line outside of a fenced block."""
+    """Find the first tag that opens thoughts: at the beginning of the text, or of a line outside fenced blocks."""
     fences = list(_blocks(text))
     for tag in _OPENING.finditer(text):
         line = text[text.rfind("\n", 0, tag.start()) + 1 : tag.start()]
@@ -54,7 +54,7 @@ def _opening(text: str) -> re.Match[str] | None:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Give the beginning and end of each fenced block of a text; one that is not closed ends with the text."""
+    """Yield the start and end of each fenced block of a text; an unclosed block ends with the text."""
     opened: re.Match[str] | None = None
     for fence in _FENCE.finditer(text):
         if opened is None:
@@ -67,20 +67,20 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _end_of(inside: str, opening: re.Match[str]) -> tuple[int, int] | None:
-    """Find the end of the thoughts that a tag opened: the place of the end tag in what follows."""
+    """Return the span of the end tag that closes an opening tag, within the text behind the opening tag."""
     ends = [tag for tag in _CLOSING.finditer(inside) if tag.lastgroup == opening.lastgroup]
     best = _outside_of_files(inside, ends) or next(iter(ends), None)
     return best.span() if best else None
 
 
 def _lone_end(text: str) -> tuple[int, int] | None:
-    """An end tag whose opening tag the chat template wrote."""
+    """Return the span of an end tag whose opening tag the chat template wrote, or None."""
     tag = _outside_of_files(text, [tag for tag in _CLOSING.finditer(text) if tag.lastgroup not in _ALWAYS_OPENED])
     return tag.span() if tag else None
 
 
 def _outside_of_files(text: str, ends: Sequence[re.Match[str]]) -> re.Match[str] | None:
-    """The first end tag that is neither quoted nor in a file: in a block whose next fence closes it."""
+    """Return the first end tag that is neither quoted nor in a file (a block that the next fence closes)."""
     blocks = list(_blocks(text))
     for tag in ends:
         in_block = any(start < tag.start() < end for start, end in blocks)
@@ -92,7 +92,7 @@ def _outside_of_files(text: str, ends: Sequence[re.Match[str]]) -> re.Match[str]
 
 
 def without_thoughts(completion: Completion) -> Completion:
-    """The reply with the thoughts that stand in its text among its thoughts."""
+    """Move the thoughts within a reply's text to its thoughts."""
     thoughts, text = split_thoughts(completion.text)
     if text == completion.text:
         return completion

@@ -1,8 +1,8 @@
-"""A vendor's HTTP API, spoken by pydantic_ai's model layer over the vendor's own package.
+"""A vendor's HTTP API, through pydantic_ai's model layer over the vendor's own package.
 
-The library knows the wire: how turns, tools and thoughts are written, and how a stream is read. Ours are the look at
-what arrives below it (`stream_watch`), the meaning of errors, the lessons of refusals, and two bans: the library never
-retries, and nothing is stored at the vendor's.
+The library handles the wire format: how turns, tools and thoughts are written, and how a stream is read. Nightshift
+adds the watch over the incoming bytes (`stream_watch`), the meaning of errors, the lessons of refusals, and two
+restrictions: the library never retries, and nothing is stored at the vendor.
 """
 
 from __future__ import annotations
@@ -40,27 +40,27 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
 _PASSING = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error", "server_error"})
-"""Kinds of errors in the middle of a stream, where the status is 200 already."""
+"""Kinds of temporary errors in the middle of a stream, when the status is already 200."""
 THINKING_FIELDS = frozenset({"reasoning_effort", "reasoning", "thinking", "chat_template_kwargs"})
 MOST_LESSONS = 6
-"""So many refusals of one request are learnt from; each teaches one thing."""
+"""Maximum number of refusals of one request to learn from; each teaches one thing."""
 MOST_SLACK = 256
-"""Tokens by which an estimate of a prompt may be wrong, and a short reply has room."""
+"""Tokens. Allows for a wrong estimate of the prompt, and for a short reply."""
 
 
 class VendorBackend(BaseModelHandler):
     """A vendor's API.
 
     Attributes:
-        vendor: the name that messages to the owner use.
-        official: its own address; empty where the owner's settings always have one.
-        needs_key: whether an address without a key is of no use.
-        paths: what people paste behind its address.
+        vendor: the vendor's name in messages to the owner.
+        official: the vendor's own address; empty if the owner's settings always contain one.
+        needs_key: True if an address without a key is useless.
+        paths: trailing paths that people paste with the address.
         listing: the path of the list of models.
-        rank: the field of a listed model by which the first of them is found: the newest, or the largest.
-        preferred: regular expressions of the models to use where none is named, best first.
-        ids: the form of a call's id that it takes.
-        options: what else it is made with, by the names of the settings.
+        rank: the field of a listed model to sort by, descending: its date, size or name.
+        preferred: regular expressions of the models to use if none is named, best first.
+        ids: pattern of call ids that the API accepts.
+        options: further constructor arguments, mapped to the names of their settings.
     """
 
     protocols: tuple[ToolProtocol, ...] = (ToolProtocol.NATIVE, ToolProtocol.TEXT)
@@ -87,7 +87,10 @@ class VendorBackend(BaseModelHandler):
 
     @classmethod
     def from_settings(cls, settings: BackendSettings, model: str | None) -> Self | None:
-        """Make one of the key and the address that the owner set under its name; local servers want no key."""
+        """Create a backend from the key and address in the owner's settings for this vendor.
+
+        Local servers need no key.
+        """
         key = getattr(settings, f"{cls.name}_api_key", None)
         address = getattr(settings, f"{cls.name}_base_url")
         if not (key or (address and not cls.needs_key)):
@@ -97,32 +100,32 @@ class VendorBackend(BaseModelHandler):
 
     @property
     def free(self) -> bool:
-        """A server on this machine costs nothing."""
+        """True for a server on this machine."""
         return is_loopback(self._base_url)
 
     @property
     def account(self) -> str:
-        """The address and a digest of the key: with another key the limits are others, too."""
+        """The address and a digest of the key, because limits depend on the key."""
         digest = hashlib.sha256((self._key or "").encode()).hexdigest()[:12]
         return f"{self._base_url} {digest}"
 
     @property
     def advice(self) -> str:
-        """The address as it has to be written, where it works in another form."""
+        """The correct form of the address, if it differs from the owner's setting."""
         return "" if self._given == self._base_url else f"write {self.name.upper()}_BASE_URL={self._base_url}"
 
     @property
     def window(self) -> int | None:
-        """The window that the server lists of the model, or that is known of its name."""
+        """The context window that the server lists for the model, or that its name implies."""
         return read_window(self._row) or window_by_name(self.model)
 
     @property
     def parameters_b(self) -> float | None:
-        """The billions of parameters that the server lists, or that the model's name tells."""
+        """Billions of parameters, from the server's list or the model's name."""
         return read_parameters(self._row) or super().parameters_b
 
     def is_available(self) -> bool:
-        """Ask for the list of models: it shows that the server is there and takes the key."""
+        """Fetch the list of models, which shows that the server is available and accepts the key."""
         if wrong := next((n for n, char in enumerate(self._key or "", 1) if not "!" <= char <= "~"), 0):
             self.detail = f"{self.name.upper()}_API_KEY: character {wrong} cannot be in a header: paste the key again"
             return False
@@ -139,7 +142,7 @@ class VendorBackend(BaseModelHandler):
         return fetch_json(f"{self._base_url}{self.listing}", self._headers)
 
     def _read_listing(self, probe: Probe) -> dict[str, Mapping[str, Any]]:
-        """Read the models by their names, the newest or largest first."""
+        """Return the models by name, the newest or largest first."""
         rows = sorted(probe.rows("data") or probe.rows("models"), key=self._rank_of, reverse=True)
         names = (str(row.get("id") or row.get("name") or row.get("model") or "") for row in rows)
         return {name.removeprefix("models/"): row for name, row in zip(names, rows, strict=True) if name}
@@ -149,7 +152,7 @@ class VendorBackend(BaseModelHandler):
         return rank if isinstance(rank, int | float) else 0, str(rank)
 
     def _find_fault(self, probe: Probe) -> str:
-        """Say why the server cannot be used, in words for the owner; nothing where it can."""
+        """Return why the server cannot be used, in words for the owner; empty if it can."""
         if probe.status in {401, 403}:
             return f"{self.vendor} does not accept the key: set {self.name.upper()}_API_KEY to a valid one"
         if probe.is_unusable:
@@ -165,34 +168,37 @@ class VendorBackend(BaseModelHandler):
 
     @property
     def _headers(self) -> Mapping[str, str]:
-        """The headers that show the key."""
+        """The headers that contain the key."""
         return {"Authorization": f"Bearer {self._key}"} if self._key else {}
 
     @abstractmethod
     def _new_api(self, http: Any) -> Model[Any]:
-        """Import the package and make its model over an HTTP client, without retries of its own."""
+        """Import the package and create its model on an HTTP client, without retries of its own."""
 
     def _settings(self, request: ModelRequest) -> dict[str, Any]:  # noqa: ARG002 - for heirs
-        """Settings of a request beside those that all vendors have, by the library's names; None leaves one out."""
+        """Return vendor-specific settings of a request, by the library's names; a setting of None is omitted."""
         return {}
 
     def _body(self, request: ModelRequest) -> Mapping[str, Any]:  # noqa: ARG002 - for heirs
-        """Fields of the request's body that the library has no setting for."""
+        """Return fields of the request's body that the library has no setting for."""
         return {}
 
     def _profile(self, name: str) -> Any:
-        """A property that the library knows of the model, once it is connected."""
+        """Return a property of the model from the library's profile; None before the model is connected."""
         return self._api.profile.get(name) if self._api else None
 
     def _takes_temperature(self) -> bool:
         return "temperature" not in self.facts.lacks
 
     def _thinking(self, request: ModelRequest) -> Thinking | None:
-        """How much the model is told to think by the library's own setting."""
+        """Return how much the model should think, for the library's own setting."""
         return request.thinking if self._profile("supports_thinking") else None
 
     async def _connect(self) -> Model[Any]:
-        """The model. It is made in a thread, because importing the packages takes seconds of processor time."""
+        """Return the library's model.
+
+        It is made in a thread, because importing the packages takes seconds of processor time.
+        """
         async with self._loading:
             if self._api is None or self._api.model_name != self.model:
                 if self._http is None:
@@ -205,8 +211,8 @@ class VendorBackend(BaseModelHandler):
         await self._connect()
 
     def _new_http(self) -> Any:
-        # The vendors' packages look at `httpx` once it is in `sys.modules`. A thread that begins to import it later for
-        # an embedder or another backend, would put half of it there.
+        # The vendors' packages use `httpx` if it is in `sys.modules`. If a thread began to import it later, for an
+        # embedder or another backend, they could find it half imported.
         with suppress(ImportError):
             import httpx  # noqa: F401, PLC0415
         import httpx2  # noqa: PLC0415 - heavy; only needed once a model is asked
@@ -214,13 +220,13 @@ class VendorBackend(BaseModelHandler):
         return httpx2.AsyncClient(**self._http_options(httpx2))
 
     def _http_options(self, package: Any, *hooks: Hook) -> dict[str, Any]:
-        """The arguments of a client of `httpx`, or of what is made after it; `hooks` get each response."""
+        """Return the arguments for a client of `httpx` or a package modelled on it; `hooks` receive each response."""
         return {
-            # Without a read time-out: how long to wait is the gateway's decision.
+            # Without a read timeout: the gateway decides how long to wait.
             "timeout": package.Timeout(None, connect=self._connect_s),
             "trust_env": not is_loopback(self._base_url),
             "verify": load_authorities(),
-            # A prompt is the owner's code: it goes to the address that he set and nowhere else.
+            # A prompt is the owner's code: it must reach only the configured address.
             "follow_redirects": False,
             "headers": UNCOMPRESSED,
             "event_hooks": {"response": [limit_responses(package), *hooks]},
@@ -235,7 +241,7 @@ class VendorBackend(BaseModelHandler):
     async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
         """See `BaseModelHandler.generate`.
 
-        `extra` tells the tokens read from and written to the prompt cache.
+        `extra` contains the tokens read from and written to the prompt cache.
         """
         began, take = time.monotonic(), on_text or (lambda _piece: None)
         for _ in range(MOST_LESSONS):
@@ -253,7 +259,7 @@ class VendorBackend(BaseModelHandler):
         raise ModelRefused(f"{self._where} refuses one parameter after the other")
 
     def _within_window(self, request: ModelRequest) -> ModelRequest:
-        """The request with a reply no longer than the server allows, and than the window leaves beside the prompt."""
+        """Limit the reply to what the server allows, and to the room that the prompt leaves in the context window."""
         prompt = self.token_estimator.tokens(request)
         room = max(1, window - prompt) if (window := self.known_window) else None
         limits = [limit for limit in (request.max_tokens, self.facts.reply, room) if limit]
@@ -293,11 +299,11 @@ class VendorBackend(BaseModelHandler):
         return {name: value for name, value in wanted.items() if value is not None}
 
     def _learn(self, request: ModelRequest, refused: RequestRefused) -> bool:
-        """Learn from a refusal; whether the request is worth another try.
+        """Learn from a refusal; return whether to try the request again.
 
         Raises:
-            ToolsRefused: it is about the tools.
-            PromptTooLong: it is about the prompt's length, which is known now.
+            ToolsRefused: the refusal is about the tools.
+            PromptTooLong: the refusal is about the prompt's length; the context window is known now.
         """
         status, words = refused.status, refused.words
         prompt = self.token_estimator.tokens(request)
@@ -306,7 +312,7 @@ class VendorBackend(BaseModelHandler):
         if PHRASES["parallel"].search(words) and any(len(turn.tool_calls) > 1 for turn in request.messages):
             return self.facts.note("no parallel")
         if request.tools and blames_tools(status, words):
-            # What has worked before is not given up for one odd refusal, nor anything for one call that was not read.
+            # One odd refusal does not disable a feature that worked before, nor does one call that could not be parsed.
             if not (self._has_called or "parsing" in words):
                 self.facts.note("no tools")
             raise ToolsRefused(f"{self.vendor} takes no tool calls for {self.model}, so they are made as text: {words}")
@@ -317,14 +323,14 @@ class VendorBackend(BaseModelHandler):
         return False
 
     def _features(self, request: ModelRequest) -> set[str]:
-        """Features of a request that its refusal can blame."""
+        """Return the features of a request that a refusal can blame."""
         sent, body = self._all_settings(request), self._body(request)
         thinks = {"thinking"} if body.keys() & THINKING_FIELDS else set[str]()
         return {"system", "stream", "stream_options", "store", "include", *sent, *body, *thinks}
 
     @contextmanager
     def _translate_errors(self, watch: StreamWatch) -> Iterator[None]:
-        """Raise our errors instead of those of the library, the vendor's package and the HTTP client below it."""
+        """Convert errors of the library, the vendor's package and the HTTP client below it to ours."""
         import httpx2  # noqa: PLC0415 - loaded by `_connect`
         from pydantic_ai import exceptions as pai  # noqa: PLC0415
 
@@ -340,7 +346,7 @@ class VendorBackend(BaseModelHandler):
         except pai.UnexpectedModelBehavior as error:
             raise self._cut_off(watch, error) from error
         except (ValueError, TypeError, AttributeError, LookupError) as error:
-            # The packages build their objects without validation: a server that is not what it says shows up as these.
+            # The packages build objects without validation, so a server with another format causes these errors.
             detail = f"{type(error).__name__}: {quote(error, self._key)}"
             raise ModelUnavailable(f"{self._where} does not speak its own format ({detail})") from error
 
@@ -349,7 +355,7 @@ class VendorBackend(BaseModelHandler):
         return f"{self._where}: the connection failed or the answer broke off ({detail})"
 
     def _cut_off(self, watch: StreamWatch, error: Exception | None = None) -> ModelUnavailable:
-        """A stream that ended without its final event: cut, or never one."""
+        """Return the error for a stream without a final event: truncated, or not a stream at all."""
         if detail := quote(watch.beginning, self._key):
             return ModelUnavailable(f"{self._where} answered no stream of events, but: {detail}")
         return ModelUnavailable(self._say_broken(error or EOFError("the stream ended without its final event")))
@@ -372,7 +378,10 @@ class VendorBackend(BaseModelHandler):
         return ModelUnavailable(f"{answered} and points to {there}: {fix}")
 
     def _event_error(self, error: Any) -> ModelError:
-        """An error without a status, as a stream may end with; or a redirect, which the packages take for one."""
+        """Return the error for a failure without a status, at the end of a stream or for a redirect.
+
+        The packages report a redirect as such a failure.
+        """
         response = getattr(error.__cause__, "response", None)
         if response is not None and 300 <= response.status_code < 400:
             return self._elsewhere(response)
@@ -382,6 +391,6 @@ class VendorBackend(BaseModelHandler):
         return quote(words_of(error.body) or error.message, self._key)
 
     def _error_of_stream(self, words: str, kind: str | None = None) -> ModelError:
-        """The error for a server's words in the middle of a stream."""
+        """Return the error for a server's message in the middle of a stream."""
         is_refusal = blames_context(words) or (kind or "api_error") not in _PASSING
         return self._refusal(400 if is_refusal else 500, words, "broke off")

@@ -1,1 +1,1 @@
-"""The queue's rules and rows, each a function inside one transaction; `manager` puts them together."""
+"""The queue's rules and rows, each a function inside one transaction; `manager` combines them."""

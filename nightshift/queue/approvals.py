@@ -1,4 +1,4 @@
-"""How tasks wait for their owner and go on: each ask and each answer is stored with its event and the move it makes."""
+"""Asks of tasks to their owner: each ask and answer is stored together with its event and the move that it causes."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from nightshift.storage.db.codec import storable
 from nightshift.storage.db.sqlite import Connection, Row
 
 _SHARED = (AskKind.PACKAGE, AskKind.ENVIRONMENT)
-"""Kinds of questions whose answer holds for a repository, and not for one task alone."""
+"""Kinds of asks whose answer applies to a repository, and not only to one task."""
 _ASKED_ONCE = (*_SHARED, AskKind.SETUP)
-"""Kinds of questions whose answer settles the same question of other waiting tasks as well."""
+"""Kinds of asks whose answer also settles the same ask of other waiting tasks."""
 _REPEATED = (
     "(approvals.kind IN ('package', 'environment', 'setup') "
     "AND EXISTS (SELECT 1 FROM approvals AS first JOIN tasks AS its "
     "ON its.id = first.task_id WHERE first.id < approvals.id AND first.subject = approvals.subject "
     "AND first.granted IS NULL AND its.status = 'waiting' AND its.repo = tasks.repo))"
 )
-"""Tells of a row of approvals that an earlier one asks the same for its repository."""
+"""SQL condition: an earlier approval asks the same for the repository of this one."""
 _SELECT = "SELECT approvals.*, tasks.description AS wanted FROM approvals LEFT JOIN tasks ON tasks.id = task_id "
 
 
 def wait(tx: Transaction, owned: tuple[int, int], message: str, asks: Sequence[Ask]) -> Task:
-    """Let a running task (`owned` is its id and fence) wait for what it asks its owner; without `asks` for an answer.
+    """Let a running task (`owned`: id and fence) wait for a decision on `asks`, or without them for an answer.
 
-    It is queued again instead when its owner has decided on everything meanwhile.
+    It is queued again instead if the owner has decided on all of them meanwhile.
 
     Raises:
-        StaleFence: the task is no longer this worker's.
+        StaleFence: the task no longer belongs to this worker.
     """
     task = store.read_owned(tx.conn, *owned).task
     decided = _find_decided(tx.conn, task.id) | holding(of_repository(tx.conn, task.id), task.project).keys()
@@ -52,9 +52,9 @@ def wait(tx: Transaction, owned: tuple[int, int], message: str, asks: Sequence[A
 
 
 def _ask(tx: Transaction, task: Task, wanted: Sequence[Ask]) -> None:
-    """Store what is not stored yet; what an earlier attempt asked and this one does not is withdrawn.
+    """Store the asks that are not stored yet; open asks of an earlier attempt that are not repeated are withdrawn.
 
-    What another task of the repository asks already is stored without a word: a yes is for both.
+    An ask that another task of the repository has open already is stored without an event: one answer settles both.
     """
     wanted = [replace(ask, question=tx.clean(ask.question)) for ask in wanted]
     still = set[str]()
@@ -72,18 +72,19 @@ def _ask(tx: Transaction, task: Task, wanted: Sequence[Ask]) -> None:
 
 
 def _what(ask: Ask) -> str:
-    """Return the text that tells the questions of a task apart: the subject, or the words where there is no subject."""
+    """Return the text that identifies an ask within its task: the subject, or the question if there is no subject."""
     return ask.subject or storable(ask.question)
 
 
 def decide(tx: Transaction, approval_id: int, granted: bool, answer: str) -> Approval:
     """Answer one ask; a question that is granted without an answer gets its default.
 
-    A yes to a package or an environment answers all tasks of the repository that wait for the same, a no those of the
-    project there; of another project the question is told then. What is said of a setup script is for all of them.
+    For a package or an environment, a yes answers all tasks of the repository that wait for the same. A no answers only
+    those of the same project; the ask of another project is announced then. A decision on a setup script is for all of
+    them.
 
     Raises:
-        UnknownApproval: there is none with that id.
+        UnknownApproval: there is no approval with that id.
         IllegalMove: it was decided before, or its task has ended.
     """
     asked = read(tx.conn, approval_id)
@@ -103,7 +104,7 @@ def decide(tx: Transaction, approval_id: int, granted: bool, answer: str) -> App
         _decide(tx, other, granted, answer, Answerer.OWNER)
         _resume(tx, tasks[other.id])
     left = [other for other in same if other not in settled]
-    if left and left[0].id > asked.id:  # it was not told while this one asked the same
+    if left and left[0].id > asked.id:  # it was not announced while this one asked the same
         _emit(tx, Kind.ASKED, left[0].attempt, left[0], left[0].ask.question)
     return decided
 
@@ -112,8 +113,8 @@ def answer(tx: Transaction, approval_id: int, text: str) -> Approval:
     """Answer a question.
 
     Raises:
-        UnknownApproval: there is none with that id.
-        IllegalMove: it is a decision and no question, was answered before, or its task has ended.
+        UnknownApproval: there is no approval with that id.
+        IllegalMove: it is no question, was answered before, or its task has ended.
     """
     ask = read(tx.conn, approval_id).ask
     if ask.kind is not AskKind.QUESTION:
@@ -124,7 +125,7 @@ def answer(tx: Transaction, approval_id: int, text: str) -> Approval:
 
 
 def assume(tx: Transaction, asked_before: datetime) -> int:
-    """Answer what nobody has answered since then with its default; returns how many."""
+    """Answer questions asked before a time with their defaults; return their number."""
     overdue = _overdue(tx.conn, asked_before)
     for asked in overdue:
         task = store.read(tx.conn, asked.task_id).task
@@ -150,7 +151,7 @@ def _decide(tx: Transaction, asked: Approval, granted: bool, answer: str, by: An
 
 
 def _resume(tx: Transaction, task: Task) -> None:
-    """Queue a waiting task again unless something else is open; its attempt goes on with the next claim."""
+    """Queue a waiting task again unless another ask is open; the next claim continues its attempt."""
     if not open_of(tx.conn, task.id):
         move(tx, task, Status.QUEUED, reason="answered")
 
@@ -182,10 +183,10 @@ def _insert(tx: Transaction, task: Task, ask: Ask) -> Approval:
 
 
 def read(conn: Connection, approval_id: int) -> Approval:
-    """Read a question.
+    """Read an approval.
 
     Raises:
-        UnknownApproval: there is none with that id.
+        UnknownApproval: there is no approval with that id.
     """
     row = conn.execute(f"{_SELECT} WHERE approvals.id = ?", (approval_id,)).fetchone()
     if row is None:
@@ -194,9 +195,11 @@ def read(conn: Connection, approval_id: int) -> Approval:
 
 
 def find(conn: Connection, open_only: bool, task_id: int | None, limit: int) -> list[Approval]:
-    """The newest asks, the oldest of them first; `open_only` leaves those that a waiting task waits for.
+    """List the newest approvals, the oldest of them first.
 
-    Of open ones that one answer is for, the first alone, unless one task's are wanted.
+    `open_only` selects the approvals that a waiting task waits for.
+
+    If one answer settles several open ones, only the first is listed, unless `task_id` is given.
     """
     once = f"(? IS NOT NULL OR NOT {_REPEATED})"
     which = f"granted IS NULL AND status = 'waiting' AND {once}" if open_only else "(? IS NULL OR TRUE)"
@@ -205,7 +208,7 @@ def find(conn: Connection, open_only: bool, task_id: int | None, limit: int) -> 
 
 
 def decisions(conn: Connection, before: int | None, limit: int) -> list[Approval]:
-    """List answered questions with an id below `before`, newest question first."""
+    """List answered approvals with an id below `before`, the newest first."""
     where = "granted IS NOT NULL AND (? IS NULL OR approvals.id < ?)"
     query = f"{_SELECT} WHERE {where} ORDER BY approvals.id DESC LIMIT ?"
     return [_approval(row) for row in conn.execute(query, (before, before, limit))]
@@ -220,16 +223,16 @@ def open_count(conn: Connection) -> int:
 
 
 def open_of(conn: Connection, task_id: int) -> list[Approval]:
-    """List a task's questions that are not answered, whether the task still waits for them or not."""
+    """List a task's unanswered approvals, whether the task still waits for them or not."""
     query = f"{_SELECT} WHERE task_id = ? AND granted IS NULL ORDER BY approvals.id"
     return [_approval(row) for row in conn.execute(query, (task_id,))]
 
 
 def of_repository(conn: Connection, task_id: int) -> dict[str | None, dict[str, bool]]:
-    """Read the owner's decisions on packages and environments for the task's repository: subject to a yes or no.
+    """Read the owner's decisions on packages and environments for the task's repository, as yes or no by subject.
 
-    They are kept for each project of the workspace; None is a repository without projects, or a task without a plan.
-    A no is left out for tasks that were not there when it was given: a later one may ask again (`holding`).
+    They are grouped by project of the workspace; None is a repository without projects, or a task without a plan. A no
+    is left out if the task was created after it: a later task may ask again (`holding`).
     """
     query = (
         "SELECT tasks.project, subject, granted FROM approvals JOIN tasks ON tasks.id = task_id "
@@ -244,7 +247,7 @@ def of_repository(conn: Connection, task_id: int) -> dict[str | None, dict[str, 
 
 
 def latest(conn: Connection, subject: str) -> bool | None:
-    """Read the owner's last decision on a subject, for whichever task; None where there is none."""
+    """Read the owner's latest decision on a subject, for any task; None if there is none."""
     query = (
         "SELECT granted FROM approvals WHERE subject = ? AND granted IS NOT NULL "
         "ORDER BY answered_at DESC, id DESC LIMIT 1"
@@ -254,16 +257,16 @@ def latest(conn: Connection, subject: str) -> bool | None:
 
 
 def _same_open(conn: Connection, task_id: int, subject: str) -> list[Approval]:
-    """The open asks of other waiting tasks of the repository for the same, oldest first."""
+    """List the open approvals of other waiting tasks of the repository for the same subject, oldest first."""
     which = "repo = (SELECT repo FROM tasks WHERE id = ?) AND granted IS NULL AND status = 'waiting'"
     query = f"{_SELECT} WHERE task_id <> ? AND subject = ? AND {which} ORDER BY approvals.id"
     return [_approval(row) for row in conn.execute(query, (task_id, subject, task_id))]
 
 
 def _find_decided(conn: Connection, task_id: int) -> set[str]:
-    """The subjects that the owner has decided on for a task.
+    """Return the subjects that the owner has decided on for a task.
 
-    That he denied more budget ended the attempt; when he has the task tried again, he may be asked again.
+    A denied budget is left out: it ended the attempt, and a task that the owner retries may ask for more again.
     """
     query = (
         "SELECT subject FROM approvals WHERE task_id = ? AND granted IS NOT NULL AND subject <> '' "
@@ -273,7 +276,7 @@ def _find_decided(conn: Connection, task_id: int) -> set[str]:
 
 
 def _overdue(conn: Connection, asked_before: datetime) -> list[Approval]:
-    """Open asks that have something to assume and were asked before then, oldest first."""
+    """List the open approvals that have a default and were asked before a time, oldest first."""
     query = f"{_SELECT} WHERE granted IS NULL AND fallback <> '' AND asked_at < ? ORDER BY approvals.id"
     return [_approval(row) for row in conn.execute(query, (to_text(asked_before),))]
 

@@ -1,7 +1,7 @@
 """State of checkpoints: the end of the last report, the start of the next interval, and a checkpoint under way.
 
-All of it stands in `system_state`, so a daemon that dies in the middle of a checkpoint goes on with it: the span of a
-report is fixed before the report is written, and the checkpoint is closed in the transaction that tells of it.
+All of it is in `system_state`, so a daemon that dies during a checkpoint continues it: the span of a report is fixed
+before the report is written, and the checkpoint is closed in the transaction that announces it.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Checkpoints:
     Attributes:
         last: the end of the last report's span; None before the first start.
         counts_from: the next one is due CHECKPOINT_DAYS after this: the last resume, or the first start.
-        asked: somebody wants one now.
-        waits: one holds tasks back, until its owner resumes.
-        since: the beginning of the span of one whose report is not written yet, else None.
+        asked: True if a checkpoint was requested.
+        waits: True if a checkpoint pauses claims until the owner resumes.
+        since: the start of the span of a report that is not written yet, else None.
         until: the end of that span, once it is fixed.
     """
 
@@ -59,13 +59,13 @@ def read(conn: Connection) -> Checkpoints:
 
 
 def count_from(conn: Connection, now: datetime) -> None:
-    """Begin to count: at the first start of all."""
+    """Begin to count the days, at the very first start."""
     write_state(conn, LAST, to_text(now), now)
     write_state(conn, COUNTS_FROM, to_text(now), now)
 
 
 def ask(conn: Connection, now: datetime) -> bool:
-    """Want a checkpoint at once; False when one is under way or waits already."""
+    """Request a checkpoint at once; return False if one is under way or waits already."""
     here = read(conn)
     if here.waits or here.since:
         return False
@@ -74,7 +74,7 @@ def ask(conn: Connection, now: datetime) -> bool:
 
 
 def begin(tx: Transaction, reason: str) -> None:
-    """Pause claims and fix where the report begins."""
+    """Pause claims and fix the start of the report's span."""
     here = read(tx.conn)
     pauses.add(tx, PauseSource.CHECKPOINT, reason)
     write_state(tx.conn, _OPEN, {"since": to_text(_since(here, tx.now))}, tx.now)
@@ -82,7 +82,7 @@ def begin(tx: Transaction, reason: str) -> None:
 
 
 def fix_end(conn: Connection, now: datetime) -> Checkpoints:
-    """Fix where the report ends, unless that was done; returns where checkpoints stand then."""
+    """Fix the end of the report's span unless it is fixed already; return the state of checkpoints."""
     here = read(conn)
     if here.since is None or here.until is not None:
         return here
@@ -91,15 +91,15 @@ def fix_end(conn: Connection, now: datetime) -> Checkpoints:
 
 
 def not_written(tx: Transaction, why: str) -> None:
-    """Let the pause say that the report could not be written yet."""
+    """Note in the pause that the report could not be written yet."""
     if read(tx.conn).waits:
         pauses.add(tx, PauseSource.CHECKPOINT, f"checkpoint: the report cannot be written and is tried again ({why})")
 
 
 def close(tx: Transaction, report: str, brief: str) -> None:
-    """Announce the report, with the span in one line, and remember where the next one begins.
+    """Announce the report, with a line about its span, and store where the next one begins.
 
-    Done twice, it changes nothing.
+    A second call changes nothing.
     """
     here = read(tx.conn)
     if here.until is None:
@@ -113,9 +113,10 @@ def close(tx: Transaction, report: str, brief: str) -> None:
 
 
 def shift(conn: Connection, by: timedelta, now: datetime) -> None:
-    """Let the next one be due as much later or sooner as the clock was set.
+    """Move the next due time by the amount that the clock was set.
 
-    Where the next report begins stays: events keep their times, and it is to have those that no report had.
+    The start of the next report stays: events keep their times, and the next report covers all events after the last
+    one.
     """
     if (counts_from := _time(read_state(conn, COUNTS_FROM))) is not None:
         write_state(conn, COUNTS_FROM, to_text(counts_from + by), now)

@@ -1,4 +1,4 @@
-"""Changes that time makes to tasks: leases run out, due times come, and a daemon died in between."""
+"""Changes of tasks by time: leases that run out, due times, and tasks of a dead daemon."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from nightshift.queue.store import Entry, Transaction, Value
 from nightshift.queue.transitions import end, leave, move
 
 SUSPECT = 2
-"""From so many crashes without progress on, a task rests 2^crashes seconds: its daemon may have died of others."""
+"""Number of crashes without progress from which on a task rests 2^crashes seconds. Fewer may have had other causes."""
 PROMOTED_AT_ONCE = 500
-"""How many due tasks one transaction promotes; the writer's other users must not wait for thousands."""
+"""Maximum number of due tasks that one transaction promotes, because other writes must not wait for thousands."""
 
 
 def renew(tx: Transaction, owned: Sequence[tuple[int, int]], lease: timedelta) -> Heartbeat:
@@ -32,12 +32,12 @@ def renew(tx: Transaction, owned: Sequence[tuple[int, int]], lease: timedelta) -
 
 
 def recover(tx: Transaction, max_crashes: int) -> list[Task]:
-    """Give back all that is running: its daemon is dead."""
+    """Return all running tasks to the queue, because their daemon is dead."""
     return [_give_back(tx, entry.task, "its daemon died", max_crashes) for entry in store.running(tx.conn)]
 
 
 def sweep(tx: Transaction, max_crashes: int) -> list[Task]:
-    """Give back what is running on a lease that is over."""
+    """Return running tasks with an expired lease to the queue."""
     expired = store.running(tx.conn, expired_at=tx.now)
     return [_give_back(tx, entry.task, "its lease ran out", max_crashes) for entry in expired]
 
@@ -54,31 +54,34 @@ def _give_back(tx: Transaction, task: Task, what: str, max_crashes: int) -> Task
 
 
 def shift(tx: Transaction, by: timedelta, lease: timedelta) -> int:
-    """Correct for a clock that jumped: leases hold from now on, and after a jump back nothing rests longer for it.
+    """Correct for a clock that jumped: renew all leases, and after a jump back make resting tasks due sooner.
 
-    Returns how many tasks are due sooner.
+    Returns the number of tasks that are due sooner.
     """
     store.renew_all(tx.conn, tx.now + lease)
     return store.bring_forward(tx.conn, -by) if by < timedelta(0) else 0
 
 
 def promote(tx: Transaction) -> int:
-    """Queue what is due, at most `PROMOTED_AT_ONCE`; returns how many."""
+    """Queue due tasks, at most `PROMOTED_AT_ONCE`; return their number."""
     return _queue(tx, store.due(tx.conn, tx.now, PROMOTED_AT_ONCE), "due")
 
 
 def models_back(tx: Transaction) -> int:
-    """Queue what was parked for want of a model, or of a budget that another one may not need; returns how many."""
+    """Queue the tasks parked for lack of a model, or of a budget that another model may not need.
+
+    Return their number.
+    """
     return _queue(tx, store.without_model(tx.conn, SUSPECT), "a backend has come up")
 
 
 def unpark(tx: Transaction) -> int:
-    """Queue all that was parked, whatever for; not what rests because it may have killed its daemon."""
+    """Queue all parked tasks, whatever they wait for, except tasks that may have killed their daemon."""
     return _queue(tx, store.list_parked(tx.conn, SUSPECT), "what it waited for may have changed")
 
 
 def release(tx: Transaction, reason: str) -> int:
-    """Queue what is put off for a reason; returns how many."""
+    """Queue the tasks that are postponed for a reason; return their number."""
     return _queue(tx, store.put_off_for(tx.conn, tx.clean(reason)), "what it waited for is over")
 
 

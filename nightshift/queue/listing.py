@@ -1,8 +1,8 @@
-"""Lists of tasks: filtered, in any order, page by page; read from one index, or from the rows where a text is sought.
+"""Lists of tasks: filtered, in any order, page by page; read from one index, or from the rows for a text search.
 
-A page ends at a *place*, the value it was sorted by and the id of its last task, and the next one begins behind it. So
-a page is right whatever was added or has moved meanwhile, and on a table that stands still the pages of any order show
-each task once (keyset pagination, https://use-the-index-luke.com/no-offset).
+A page ends at a *place*, the sort value and the id of its last task, and the next page begins after it. So a page is
+right whatever was added or moved meanwhile, and without changes the pages of any order show each task once (keyset
+pagination, https://use-the-index-luke.com/no-offset).
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from nightshift.storage.db.schema import COST, TOKENS
 from nightshift.storage.db.sqlite import Connection
 
 OWN = "workspace"
-"""How the daemon's own repository is called in a filter; all others are absolute paths."""
+"""Name of the daemon's own repository in a filter; all others are absolute paths."""
 STANDING = (
     *(Status.RUNNING, Status.WAITING, Status.QUEUED, Status.SCHEDULED),
     *(Status.BLOCKED, Status.SHARED, Status.FAILED, Status.DONE, Status.CANCELLED),
 )
-"""The order of statuses: what happens now comes first, what needs nobody any more comes last."""
+"""The order of statuses: active tasks first, finished ones last."""
 assert set(STANDING) == set(Status)
 
 
 class Sort(StrEnum):
-    """Columns by which a list of tasks may be sorted; the id tells equal ones apart."""
+    """Columns by which a list of tasks may be sorted; equal values are sorted by id."""
 
     ID = "id"
     PRIORITY = "priority"
@@ -44,7 +44,7 @@ class Sort(StrEnum):
     COST = "cost"
     TOKENS = "tokens"
     NEXT = "next"
-    """Upwards: what runs, then what is claimed next."""
+    """Ascending: running tasks, then tasks in the order of their claims."""
 
 
 _STEPS = " ".join(f"WHEN '{status}' THEN {step}" for step, status in enumerate(STANDING))
@@ -60,18 +60,18 @@ _KEYS = {
     Sort.ITERATIONS: "iterations",
     Sort.COST: COST,
     Sort.TOKENS: TOKENS,
-    Sort.NEXT: f"(CASE status {_STEPS} END) * 4000000 - priority",  # a priority has seven digits at most
+    Sort.NEXT: f"(CASE status {_STEPS} END) * 4000000 - priority",  # a priority has at most seven digits
 }
 Value = str | int | float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFilter:
-    """Conditions on tasks; a condition that is None or empty lets all pass.
+    """Conditions on tasks; a condition that is None or empty matches all.
 
-    Each word of `text` stands in the description, the reason, the repository or the branch (in any case of ASCII
-    letters), or begins the commit's id; a word alone may also be the task's id (`12` or `#12`). `repo` is a repository
-    as tasks name it, or `OWN`. `since` and `until` bound when the task ended: since ≤ t < until.
+    Each word of `text` must be in the description, the reason, the repository or the branch (ignoring the case of ASCII
+    letters), or be the beginning of the commit's id; a single word may also be the task's id (`12` or `#12`). `repo` is
+    a repository as tasks name it, or `OWN`. `since` and `until` limit the task's end: since ≤ t < until.
     """
 
     statuses: frozenset[Status] = frozenset()
@@ -84,7 +84,7 @@ class TaskFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """End of a page: the value by which its last task was sorted, and the task's id."""
+    """End of a page: the sort value and the id of its last task."""
 
     value: Value
     task_id: int
@@ -92,38 +92,38 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """The places of one page, and how many tasks of each status pass the filter, its own statuses not counting."""
+    """The places of one page, and the number of tasks of each status that match the filter, ignoring its statuses."""
 
     counts: Mapping[Status, int]
     places: tuple[Place, ...]
 
     def total(self, statuses: frozenset[Status]) -> int:
-        """Count the tasks of these statuses (none: of all) that pass."""
+        """Count the matching tasks of these statuses, or of all statuses if none are given."""
         return sum(count for status, count in self.counts.items() if not statuses or status in statuses)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """How a list is sorted."""
+    """The sort order of a list."""
 
     by: Sort = Sort.ID
     descending: bool = True
 
 
 def newest_words(conn: Connection, count: int) -> list[tuple[int, str]]:
-    """The numbers of the newest tasks and the beginnings of their descriptions, newest first."""
+    """Return the ids of the newest tasks and the beginnings of their descriptions, newest first."""
     query = "SELECT id, substr(description, 1, 200) FROM tasks WHERE id > 0 ORDER BY id DESC LIMIT ?"
     return [(row[0], row[1]) for row in conn.execute(query, (count,))]
 
 
 def read_queued_since(conn: Connection) -> datetime | None:
-    """Return the time when the oldest task that may be claimed now was created; None when there is none."""
+    """Return the creation time of the oldest task that can be claimed now; None if there is none."""
     text = conn.execute("SELECT MIN(created_at) FROM tasks WHERE status = 'queued'").fetchone()[0]
     return None if text is None else from_text(text)
 
 
 def read_page(conn: Connection, wanted: TaskFilter, order: Order, limit: int, after: Place | None) -> Listed:
-    """A page of a list and its counts, in one look at the tasks; `after` is the place that the page before ended at."""
+    """Read a page of a list and its counts in one query; `after` is the end of the previous page."""
     where, values = _where(wanted)
     key, way, than = _KEYS[order.by], "DESC" if order.descending else "ASC", "<" if order.descending else ">"
     behind, more = "1", list[object]()
@@ -159,7 +159,7 @@ def _where(wanted: TaskFilter) -> tuple[str, Sequence[object]]:
 
 
 def _holding(text: str, *, is_alone: bool) -> tuple[str, Sequence[object]]:
-    """Tasks that hold a word; one alone may also be the number of a task."""
+    """Return the SQL condition for tasks that contain a word; a single word may also be the number of a task."""
     fields = ("description", "reason", "repo", "branch")
     anywhere = like(text)
     clauses = [*(f"{field} LIKE ? ESCAPE '\\'" for field in fields), "commit_id LIKE ? ESCAPE '\\'"]

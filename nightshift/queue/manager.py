@@ -1,12 +1,11 @@
 """The only writer of tasks: submit, claim, move, park, cancel, recover.
 
-A claim hands out a lease and a fence. Whoever holds them renews the lease by heartbeats and shows the fence with every
-write; a task whose lease ran out goes to somebody else under a higher fence, and what the first one still sends is
-refused. Every change of status is one guarded update and its event in one transaction (`queue.transitions`), and
-the database itself refuses a move that `core.tasks.states.MOVES` does not have. Writing methods return a future that
-resolves when the change is on the disk: threads call `.result()`, coroutines await `asyncio.wrap_future` of it. An
-accepted write cannot be withdrawn, so a coroutine that is cancelled while it waits for a claim may own a task: shield
-it.
+A claim gives a worker a lease and a fence. The worker renews the lease by heartbeats and shows the fence with every
+write. A task whose lease ran out is given to another worker under a higher fence, and later writes of the first one are
+refused. Every change of status is one guarded update and its event in one transaction (`queue.transitions`), and the
+database itself refuses a move that is not in `core.tasks.states.MOVES`. Writing methods return a future that resolves
+when the change is on the disk: threads call `.result()`, coroutines await `asyncio.wrap_future` of it. An accepted
+write cannot be withdrawn, so a coroutine that is cancelled while it waits for a claim may own a task: shield it.
 """
 
 from __future__ import annotations
@@ -44,16 +43,18 @@ class QueueManager:
     """The queue; thread-safe.
 
     Args:
-        db: where the tasks are kept.
+        db: stores the tasks.
         events: gets an event for each move, in the move's transaction.
         clock: the time, for leases and due times.
-        mask: takes secrets out of reasons, questions and answers.
+        mask: masks secrets in reasons, questions and answers.
         retry: how often and when failed attempts are tried again; may be changed, as `policy`.
         check_new: raises InvalidTask for a new task that could only fail here; may be changed.
-        shares: whether a hub gives turns to a new task; set where this node belongs to one.
-        choose_language: the language of a new task whose owner does not say it; set where repositories can be read.
-        lease_s: how long a claim or heartbeat holds, in seconds.
-        max_crashes: a task that was running at so many deaths of its daemon without progress in between is failed.
+        lease_s: seconds that a claim or heartbeat holds.
+        max_crashes: a task fails after this many crashes of its daemon while it ran, without progress in between.
+
+    Attributes:
+        shares: returns whether a hub schedules a new task; set if this node belongs to one.
+        choose_language: returns the language of a new task that names none; set if repositories can be read.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class QueueManager:
         return Transaction(conn=conn, events=self._events, mask=self._mask, now=self._clock(), shares=self.shares)
 
     def apply(self, change: Callable[[Transaction], T]) -> Future[T]:
-        """Make a change of `queue.shared` or `queue.outbox`; it waits where the database takes no writes."""
+        """Apply a change of `queue.shared` or `queue.outbox`; it waits while the database cannot be written."""
         return self._write_retrying(change)
 
     def read(self, query: Callable[[Connection], T]) -> T:
@@ -91,17 +92,17 @@ class QueueManager:
         return self._db.write(lambda conn: change(self.transaction(conn)))
 
     def _write_retrying(self, change: Callable[[Transaction], T]) -> Future[T]:
-        """Write as `_write`, for a worker: the write waits where the database takes no writes for now."""
+        """Write like `_write`, for a worker: the write waits while the database cannot be written."""
         return self._db.write_retrying(lambda conn: change(self.transaction(conn)))
 
     # Submitting
 
     def submit(self, spec: TaskSpec, *, instead_of: int | None = None) -> Future[Submitted]:
-        """Store a task. A key that was seen before gives the task it made then, whatever became of it.
+        """Store a task. A key that was used before returns the earlier task, whatever happened to it.
 
-        `check_new` looks at a new one first, on the caller's thread. The future fails with `InvalidTask` when that
-        refuses it, and when a dependency does not exist or cannot be met any more. `instead_of` is a task that ends for
-        this one, unless it has begun; it may have the same key.
+        `check_new` checks a new task first, on the caller's thread. The future fails with `InvalidTask` if the check
+        refuses it, or if a dependency does not exist or can no longer be met. `instead_of` is a task that the new one
+        replaces unless it has begun; it may have the same key.
         """
         spec = self._complete(spec)
         refused = self._refuse(spec, is_new=instead_of is not None)
@@ -131,7 +132,7 @@ class QueueManager:
         """Store several forks of one step, all or none.
 
         Raises:
-            InvalidTask: one is refused before it is stored.
+            InvalidTask: a fork is refused before anything is stored.
         """
         for spec, _ in forks:
             self.check_new(spec)
@@ -140,10 +141,12 @@ class QueueManager:
     # Working
 
     def claim(self, worker: str, *, only: int | None = None) -> Future[Task | None]:
-        """Hand the next task to a worker: highest priority first, then the oldest. None when there is none, or paused.
+        """Give the next task to a worker: highest priority first, then the oldest.
 
-        A task that was interrupted goes on with its attempt, any other begins a new one. `only` asks for one task by
-        its id, paused or not.
+        None if there is none, or claims are paused.
+
+        An interrupted task continues its attempt, any other begins a new one. `only` requests one task by its id,
+        paused or not.
         """
 
         def change(tx: Transaction) -> Task | None:
@@ -160,9 +163,9 @@ class QueueManager:
     def progress(
         self, task_id: int, fence: int, *, iterations: int, spent: Spent, project: str | None = None
     ) -> Future[None]:
-        """Note how far a running task is, and where it works; `spent` is the task's total.
+        """Store the progress of a running task, and its project; `spent` is the task's total.
 
-        Earlier crashes are forgiven: it gets ahead.
+        Earlier crashes are forgotten, because the task makes progress.
         """
         facts = _facts(iterations=iterations, spent=spent, project=project)
         return self._write_retrying(lambda tx: transitions.progress(tx, task_id, fence, facts))
@@ -179,9 +182,9 @@ class QueueManager:
         iterations: int | None = None,
         spent: Spent | None = None,
     ) -> Future[Task]:
-        """End an attempt. What can be mended by trying again is scheduled for another one while tries are left.
+        """End an attempt. If another try may help and tries are left, the next attempt is scheduled.
 
-        The future fails with `StaleFence` when the task is no longer this worker's. None leaves a value as it is.
+        The future fails with `StaleFence` if the task no longer belongs to this worker. None leaves a value unchanged.
         """
         facts = _facts(commit_id=commit, branch=branch, iterations=iterations, spent=spent)
         return self._write_retrying(
@@ -189,53 +192,56 @@ class QueueManager:
         )
 
     def requeue(self, task_id: int, fence: int, reason: str) -> Future[Task]:
-        """Give a running task back, for instance at shutdown; its attempt goes on with the next claim."""
+        """Return a running task to the queue, for instance at shutdown; the next claim continues its attempt."""
         return self._write_retrying(lambda tx: transitions.put_back(tx, (task_id, fence), Status.QUEUED, reason, {}))
 
     def park(self, task_id: int, fence: int, reason: str, until: datetime | None) -> Future[Task]:
-        """Put a running task off until a time, or `models_back` at the latest without one; its attempt goes on then."""
+        """Postpone a running task until a time, or without one until `models_back`; then its attempt continues."""
         due: dict[str, Value] = {"not_before": to_text(until) if until else None}
         return self._write_retrying(
             lambda tx: transitions.put_back(tx, (task_id, fence), Status.SCHEDULED, reason, due)
         )
 
     def split(self, task_id: int, fence: int, reason: str, subtasks: Sequence[SubtaskSpec]) -> Future[Task]:
-        """Submit the subtasks of a running task, those that are not there yet, and let it wait for them.
+        """Submit the subtasks of a running task that do not exist yet, and let the task wait for them.
 
-        Its attempt goes on when all of them have ended; it ends with `dependency` when one is cancelled.
+        Its attempt continues when all of them have ended; it ends with `dependency` if one is cancelled.
         """
         return self._write_retrying(lambda tx: transitions.split(tx, (task_id, fence), reason, subtasks))
 
     def wait_for_owner(self, task_id: int, fence: int, message: str, asks: Sequence[Ask] = ()) -> Future[Task]:
         """Let a running task wait for its owner's decisions; without `asks` the message is a question.
 
-        What the owner has decided on is not asked again; a task that has nothing else to ask goes back to the queue.
+        Decided asks are not asked again; a task without any other ask goes back to the queue.
         """
         return self._write_retrying(lambda tx: approvals.wait(tx, (task_id, fence), message, asks))
 
-    # What the owner does
+    # Actions of the owner
 
     def decide(self, approval_id: int, granted: bool, answer: str = "") -> Future[Approval]:
-        """Answer one ask; with the last open one its task goes back to the queue and on with its attempt.
+        """Answer one ask; after its last open one, the task goes back to the queue and continues its attempt.
 
-        The future fails with `UnknownApproval`, or with `IllegalMove` when it was decided or its task has ended.
+        The future fails with `UnknownApproval`, or with `IllegalMove` if it was decided before or its task has ended.
         """
         return self._write(lambda tx: approvals.decide(tx, approval_id, granted, answer))
 
     def answer(self, approval_id: int, text: str) -> Future[Approval]:
-        """Answer a question, as `decide`; fails with `IllegalMove` where the ask is a decision."""
+        """Answer a question, like `decide`; fails with `IllegalMove` if the ask is a decision."""
         return self._write(lambda tx: approvals.answer(tx, approval_id, text))
 
     def assume(self, asked_before: datetime) -> Future[int]:
-        """Answer questions that nobody has answered since then with their defaults; returns how many."""
+        """Answer questions asked before a time with their defaults; return their number."""
         return self._write(lambda tx: approvals.assume(tx, asked_before))
 
     def integrate(self, conn: Connection, task_id: int, commit: str, reason: str) -> tuple[int, ...]:
-        """Note, within a transaction, that the owner integrated a task's commit; gives the forks that ended for it."""
+        """Note, within a transaction, that the owner integrated a task's commit.
+
+        Return the forks that ended because of it.
+        """
         return transitions.integrate(self.transaction(conn), task_id, commit, reason)
 
     def list_held_beside(self, task_id: int) -> list[int]:
-        """The other held forks of the task that a held fork came from."""
+        """List the other held forks of the task that a held fork came from."""
         return store.list_held_beside(self._db.reader(), task_id)
 
     def cancel(self, task_id: int) -> Future[Task]:
@@ -243,20 +249,20 @@ class QueueManager:
         return self._write(lambda tx: transitions.cancel(tx, task_id))
 
     def retry(self, task_id: int, amendment: Amendment = NOTHING, *, from_draft: bool = False) -> Future[Task]:
-        """Queue a failed or cancelled task again, with all its tries, a fresh budget, and what its owner adds to it.
+        """Queue a failed or cancelled task again, with all its tries, a fresh budget, and the owner's amendment.
 
-        One that waits for a time, whatever for, goes on now instead, as far as it is.
-        What it used before stays in all totals. What failed because of it stays failed. With `from_draft` it begins
-        with the change of its draft. The future fails with `UnknownTask`, with `IllegalMove` when it is open,
-        depends on what failed or has no such draft, or with `InvalidTask` when it cannot take what is added.
+        A task that waits for a time continues now instead, from its current state. Earlier use stays in all totals.
+        Tasks that failed because of this one stay failed. With `from_draft` the task begins with the change of its
+        draft. The future fails with `UnknownTask`, with `IllegalMove` if the task is open, depends on a failed one or
+        has no such draft, or with `InvalidTask` if the amendment is not possible.
         """
         return self._write(lambda tx: transitions.retry(tx, task_id, amendment, from_draft=from_draft))
 
     def revise(self, task_id: int, spec: TaskSpec) -> Future[Task]:
-        """Let a task be another one as long as it has not begun; later the new words become a note to the old ones.
+        """Replace a task's specification as long as it has not begun; later, the new description is added as a note.
 
-        One that is done stays as it is. Key and dependencies stay. The future fails with `UnknownTask`, or with
-        `InvalidTask` where the new one could only fail here, or words and note are too long together.
+        A task that is done stays as it is. Key and dependencies stay. The future fails with `UnknownTask`, or with
+        `InvalidTask` if the new task could only fail here, or description and note are too long together.
         """
         spec = self._complete(spec)
         try:
@@ -268,32 +274,37 @@ class QueueManager:
         return self._write(lambda tx: transitions.revise(tx, task_id, spec))
 
     def withdraw(self, task_id: int, reason: str) -> Future[Task]:
-        """Cancel a task that has not begun; any other is left as it is, and returned so. Fails with `UnknownTask`."""
+        """Cancel a task that has not begun; any other task is returned unchanged. Fails with `UnknownTask`."""
         return self._write(lambda tx: transitions.withdraw(tx, task_id, reason))
 
     def prioritise(self, task_id: int, priority: int) -> Future[Task]:
-        """Let a task be claimed sooner (higher) or later; one that runs goes on, and is claimed so if it comes back.
+        """Change a task's priority (higher is claimed sooner).
 
-        The future fails with `UnknownTask`, or with `IllegalMove` when the task is done.
+        For a running task it counts if the task is claimed again.
+
+        The future fails with `UnknownTask`, or with `IllegalMove` if the task is done.
         """
         return self._write(lambda tx: transitions.prioritise(tx, task_id, priority))
 
     def say(self, task_id: int, text: str, *, interrupts: bool = True) -> Future[OwnerMessage]:
-        """Say something to a task that is open; it stands in all requests to models from the next one on.
+        """Add an owner's message to an open task; it is part of all requests to models from the next one on.
 
-        With `interrupts` a request that is under way is not waited for. The future fails with `UnknownTask`, with
-        `IllegalMove` when the task has ended, or with `InvalidTask` when the text cannot be taken.
+        With `interrupts`, a request under way is not waited for. The future fails with `UnknownTask`, with
+        `IllegalMove` if the task has ended, or with `InvalidTask` if the text is not accepted.
         """
         return self._write(lambda tx: messages.add(tx, task_id, text, interrupts=interrupts))
 
     # Time, crashes and models
 
     def recover(self) -> Future[list[Task]]:
-        """Give back what a dead daemon left running. Only under the single-instance lock, before any claim."""
+        """Return the running tasks of a dead daemon to the queue. Only under the instance lock, before any claim."""
         return self._write(lambda tx: leases.recover(tx, self._max_crashes))
 
     def sweep(self, owned: Sequence[tuple[int, int]] = ()) -> Future[list[Task]]:
-        """Give back tasks whose lease is over; `owned` (id, fence) pairs are renewed: a suspend makes all look old."""
+        """Return tasks with expired leases to the queue.
+
+        `owned` (id, fence) pairs are renewed first, because after a suspend all leases look expired.
+        """
 
         def change(tx: Transaction) -> list[Task]:
             leases.renew(tx, owned, self._lease)
@@ -302,15 +313,18 @@ class QueueManager:
         return self._write(change)
 
     def clock_jumped(self, by: timedelta, also: Callable[[Connection, int], None]) -> Future[None]:
-        """Make good that the clock jumped: renew all leases; after a jump back let nothing rest longer for it.
+        """Correct for a clock that jumped: renew all leases, and after a jump back make resting tasks due sooner.
 
-        Times that owners set stand as they are. `also` is called in the same transaction with its connection and the
-        number of tasks that are due sooner.
+        Times that owners set stay. `also` is called in the same transaction with its connection and the number of tasks
+        that are due sooner.
         """
         return self._write(lambda tx: also(tx.conn, leases.shift(tx, by, self._lease)))
 
     def tick(self) -> Future[int]:
-        """Queue scheduled tasks that are due, at most 500 at once; returns how many. Costs a read when none is."""
+        """Queue scheduled tasks that are due, at most 500 at once; return their number.
+
+        Costs one read if none is due.
+        """
         due = self.next_due()
         if due is None or due > self._clock():
             nothing: Future[int] = Future()
@@ -319,33 +333,36 @@ class QueueManager:
         return self._write_retrying(leases.promote)
 
     def unpark(self) -> Future[int]:
-        """Queue all tasks that were parked, also those with a time: after new settings it may not hold any more."""
+        """Queue all parked tasks, including those with a time: after new settings their reason may no longer apply."""
         return self._write_retrying(leases.unpark)
 
     def release(self, reason: str) -> Future[int]:
-        """Queue the tasks that are put off for this very reason; returns how many."""
+        """Queue the tasks that are postponed for exactly this reason; return their number."""
         return self._write_retrying(lambda tx: leases.release(tx, reason))
 
     def models_back(self) -> Future[int]:
-        """Queue what may go on now that a backend has come up, whatever time it waits for; returns how many."""
+        """Queue the tasks that may continue after a backend has come up, even before their time.
+
+        Return their number.
+        """
         return self._write_retrying(leases.models_back)
 
     # Pauses
 
     def add_pause(self, source: PauseSource, reason: str) -> Future[PauseState]:
-        """Let no task begin, also after a restart; what runs goes on. Doing so again only renews the reason."""
+        """Let no task begin, even after a restart; running tasks continue. A second call only changes the reason."""
         return self._write(lambda tx: pauses.add(tx, source, reason))
 
     def remove_pause(self, source: PauseSource) -> Future[PauseState]:
-        """Take away the reason of one source; claims go on when no other pauses them."""
+        """Remove the pause of one source; claims continue if there is no other pause."""
         return self._write(lambda tx: pauses.remove(tx, (source,)))
 
     def pause(self, reason: str = "") -> Future[PauseState]:
-        """Let no task begin for the owner, until `resume`."""
+        """Let no task begin, at the owner's request, until `resume`."""
         return self.add_pause(PauseSource.OWNER, reason)
 
     def resume(self) -> Future[PauseState]:
-        """Take away the owner's own pause and a checkpoint's; what else pauses claims stands, and is returned."""
+        """Remove the owner's own pause and a checkpoint's; any other pauses stay and are returned."""
         return self._write(lambda tx: pauses.remove(tx, BY_OWNER))
 
     def pause_state(self) -> PauseState:
@@ -358,20 +375,20 @@ class QueueManager:
         """Read a task.
 
         Raises:
-            UnknownTask: there is none with that id.
+            UnknownTask: there is no task with that id.
         """
         return store.read(self._db.reader(), task_id).task
 
     def find(
         self, status: Status | None = None, limit: int = 50, after: int | None = None, text: str | None = None
     ) -> list[Task]:
-        """Tasks, the newest first.
+        """List tasks, the newest first.
 
         Args:
-            status: only those with this status.
-            limit: how many at most.
-            after: the last id of the page before; older ones follow.
-            text: only those whose description holds it, in any case.
+            status: only tasks with this status.
+            limit: the maximum number.
+            after: the last id of the previous page; older tasks follow.
+            text: only tasks whose description contains it, ignoring case.
         """
         return store.find(self._db.reader(), status, limit, after, text)
 
@@ -380,28 +397,28 @@ class QueueManager:
         return store.counts(self._db.reader())
 
     def list_tasks(self, wanted: TaskFilter, order: Order, limit: int, after: Place | None = None) -> Listed:
-        """List the next tasks of a sorted list, and their number in all; `get` reads the tasks."""
+        """List the next tasks of a sorted list, and the number of all; `get` reads the tasks."""
         return listing.read_page(self._db.reader(), wanted, order, limit, after)
 
     def statuses(self, ids: Iterable[int]) -> dict[int, Status]:
-        """The status of each of these tasks that exists."""
+        """Return the status of each of these tasks that exists."""
         return store.statuses(self._db.reader(), ids)
 
     def keys(self, ids: Sequence[int]) -> dict[str, int]:
-        """The tasks among these that have a key, by it."""
+        """Return the tasks among these that have a key, by key."""
         return store.keys(self._db.reader(), ids)
 
     def standings(self, ids: Iterable[int]) -> dict[int, store.Standing]:
-        """Read the standing of each of these tasks that exists."""
+        """Read the state of each of these tasks that exists."""
         return store.standings(self._db.reader(), ids)
 
     def waits_for(self, task_id: int) -> list[int]:
-        """The tasks that this one depends on and that are not done yet."""
+        """List the tasks that this one depends on and that are not done yet."""
         statuses = store.dependencies(self._db.reader(), task_id)
         return sorted(each for each, status in statuses.items() if status is not Status.DONE)
 
     def answers(self, task_id: int) -> list[tuple[str, str | None]]:
-        """List the task's questions to its owner, each with the answer (None: not yet), oldest first."""
+        """List the task's questions to its owner, each with the answer (None if there is none yet), oldest first."""
         asked = self.approvals(open_only=False, task_id=task_id)
         return [(each.ask.question, None if each.granted is None else each.answer) for each in asked]
 
@@ -410,29 +427,29 @@ class QueueManager:
         return messages.of_task(self._db.reader(), task_id)
 
     def approvals(self, *, open_only: bool = True, task_id: int | None = None, limit: int = 500) -> list[Approval]:
-        """List questions to the owner, oldest first.
+        """List approvals, oldest first.
 
         Args:
-            open_only: only what a waiting task waits for.
-            task_id: only what this task asked.
-            limit: how many at most; the newest ones.
+            open_only: only approvals that a waiting task waits for.
+            task_id: only approvals of this task.
+            limit: the maximum number; the newest ones.
         """
         return approvals.find(self._db.reader(), open_only, task_id, limit)
 
     def repository_decisions(self, task_id: int) -> dict[str | None, dict[str, bool]]:
         """Read the owner's decisions on packages and environments for each project of the task's repository.
 
-        The key None is a repository without projects.
-        The values are subject to whether he granted it; `core.tasks.change_checks.holding` says what holds where.
+        The key None is a repository without projects. The values map a subject to whether the owner granted it;
+        `core.tasks.change_checks.holding` decides which of them apply.
         """
         return approvals.of_repository(self._db.reader(), task_id)
 
     def decision(self, subject: str) -> bool | None:
-        """Read the owner's last decision on a subject, for whichever task; None where there is none."""
+        """Read the owner's latest decision on a subject, for any task; None if there is none."""
         return approvals.latest(self._db.reader(), subject)
 
     def decisions(self, limit: int, before: int | None = None) -> list[Approval]:
-        """List answered questions, newest question first; `before` is the last id of a page."""
+        """List answered approvals, the newest first; `before` is the last id of a page."""
         return approvals.decisions(self._db.reader(), before, limit)
 
     def subtasks(self, task_id: int, attempt: int) -> list[Task]:
@@ -440,24 +457,26 @@ class QueueManager:
         return [entry.task for entry in store.subtasks(self._db.reader(), task_id, attempt)]
 
     def family(self, task: Task) -> Family:
-        """Read the task that a task is a subtask of, and its own subtasks."""
+        """Read a task's parent and its subtasks."""
         conn, parent = self._db.reader(), whole_of(task.spec.key)
         return Family(
             parent_id=parent and parent[0], subtasks=tuple(entry.task for entry in store.subtasks(conn, task.id))
         )
 
     def sum_spent_on_subtasks(self, task_id: int) -> Spent:
-        """Sum the use of models by the subtasks of a task since its owner last asked for it."""
+        """Sum the use of models by the subtasks of a task since its owner last requested the task."""
         return transitions.sum_spent_on_subtasks(self._db.reader(), task_id)
 
     def next_due(self) -> datetime | None:
-        """Return when the next scheduled task falls due; tasks that wait for a model have no such time."""
+        """Return when the next scheduled task is due; tasks that wait for a model have no such time."""
         return store.next_due(self._db.reader())
 
     def on_wake(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call `callback` after commits that give workers or the ticker something to do; returns what ends that.
+        """Call `callback` after commits that give workers or the ticker something to do.
 
-        It is called on the writer's thread: let it do no more than wake a loop.
+        Return a function that ends that.
+
+        It is called on the writer's thread, so it must only wake a loop.
         """
         return self._events.subscribe(lambda events: callback() if any(map(_wakes, events)) else None)
 
@@ -469,6 +488,6 @@ def _wakes(event: Event) -> bool:
 
 
 def _facts(*, spent: Spent | None, **columns: Value) -> dict[str, Value]:
-    """The columns that were given a value."""
+    """Return the columns that were given a value."""
     columns["spent"] = store.write_spent(spent) if spent else None
     return {name: value for name, value in columns.items() if value is not None}

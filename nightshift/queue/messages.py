@@ -1,4 +1,4 @@
-"""Owners' messages to open tasks: stored with their event, so that no message is lost with the daemon."""
+"""Owners' messages to open tasks: stored with their event, so that no message is lost if the daemon dies."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from nightshift.storage.db.sqlite import Connection, Row
 
 
 def add(tx: Transaction, task_id: int, text: str, *, interrupts: bool) -> OwnerMessage:
-    """Store what the owner says to a task.
+    """Store an owner's message to a task.
 
     Raises:
-        UnknownTask: there is none with that id.
-        IllegalMove: it has ended.
-        InvalidTask: the text is empty or too long, or too much was said.
+        UnknownTask: there is no task with that id.
+        IllegalMove: it has ended, or is being cancelled.
+        InvalidTask: the text is empty or too long, or there are too many messages.
     """
     task = store.read(tx.conn, task_id).task
     if task.status in ENDED or task.cancel_requested:
@@ -64,7 +64,7 @@ def of_task(conn: Connection, task_id: int) -> tuple[OwnerMessage, ...]:
 
 
 def interrupting(conn: Connection, task_ids: Collection[int]) -> dict[int, int]:
-    """The newest message that interrupts, for each of these tasks that has one."""
+    """Return the newest interrupting message of each of these tasks that has one."""
     return dict(_newest(conn, task_ids))
 
 

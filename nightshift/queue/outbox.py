@@ -1,8 +1,8 @@
 """Outbox of this node: the requests about its tasks that the hub has not received yet.
 
-A task that is submitted here and may run anywhere is `shared` at once, with an entry in the outbox; so it is safe on
-this node's disk while the hub is away, and no worker takes it before the hub says so. What its owner asks for while the
-hub has it goes the same way.
+A task that is submitted here and may run anywhere is `shared` at once, with an entry in the outbox. So it is safe on
+this node's disk while the hub is unreachable, and no worker claims it before the hub assigns it. Requests of the owner
+while the hub has the task use the outbox too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Wish(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outgoing:
-    """An entry of the outbox; `value` is the priority."""
+    """An entry of the outbox; `value` is the priority, for `PRIORITISE` only."""
 
     id: int
     task_id: int
@@ -40,7 +40,7 @@ class Outgoing:
 
 
 def may_be_shared(conn: Connection, spec: TaskSpec) -> bool:
-    """Tell whether all that the task depends on is done or shared, so that the hub can see to it. Not for subtasks."""
+    """Check whether the hub can handle the task: all its dependencies are done or shared, and it is no subtask."""
     if whole_of(spec.key) is not None:
         return False
     tasks = [store.read(conn, needed).task for needed in spec.depends_on]
@@ -48,13 +48,13 @@ def may_be_shared(conn: Connection, spec: TaskSpec) -> bool:
 
 
 def note(tx: Transaction, task_id: int, wish: Wish, value: int | None = None) -> None:
-    """Put something into the outbox; it replaces an earlier entry of its kind."""
+    """Add a request to the outbox; it replaces an earlier one of its kind for the task."""
     tx.conn.execute("DELETE FROM hub_outbox WHERE task_id = ? AND what = ?", (task_id, wish))
     tx.conn.execute("INSERT INTO hub_outbox (task_id, what, value) VALUES (?, ?, ?)", (task_id, wish, value))
 
 
 def is_noted(conn: Connection, task_id: int, wish: Wish) -> bool:
-    """Tell whether this request is still to be sent."""
+    """Check whether this request is still to be sent."""
     query = "SELECT 1 FROM hub_outbox WHERE task_id = ? AND what = ?"
     return conn.execute(query, (task_id, wish)).fetchone() is not None
 
@@ -66,10 +66,10 @@ def outbox(conn: Connection, limit: int = 200) -> list[Outgoing]:
 
 
 def remove(tx: Transaction, number: int) -> None:
-    """Remove an entry that was told."""
+    """Remove a request that was sent."""
     tx.conn.execute("DELETE FROM hub_outbox WHERE id = ?", (number,))
 
 
 def forget(tx: Transaction, task_id: int) -> None:
-    """Remove what was to be told of a task that has ended."""
+    """Remove all requests about a task that has ended."""
     tx.conn.execute("DELETE FROM hub_outbox WHERE task_id = ?", (task_id,))

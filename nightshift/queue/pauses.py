@@ -1,8 +1,8 @@
-"""Why no task is started: pause reasons, each under its source; kept in the database, so they outlive restarts.
+"""Reasons why no task is started, each with its source; stored in the database, so they survive restarts.
 
-Claims are refused while any row stands. A source has one row at most: whoever pauses again changes the reason and
-keeps the time, so nobody has to know whether he did so before. A reason that only counts on (“21 commits to read”,
-then 22) makes no event.
+Claims are refused while there is any row. A source has at most one row: a further pause of the same source changes the
+reason and keeps the time, so a caller need not check for an earlier pause. A changed reason (“21 commits to read”, then
+22) makes no event, except for the owner's.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.db.state_store import unread, write_state
 
 COUNTS_FROM = "checkpoint_counts_from"
-"""The time from which the next checkpoint counts; set when its owner resumes from the last one."""
+"""State key: the time from which the next checkpoint counts; set when the owner resumes from the last one."""
 
 
 def active(conn: Connection) -> bool:
-    """Tell whether any reason stands: one step into the table, for the claim."""
+    """Check whether there is any pause, in one step into the table, for the claim."""
     return conn.execute("SELECT 1 FROM holds LIMIT 1").fetchone() is not None
 
 
 def read(conn: Connection) -> PauseState:
-    """Read all reasons of the pause."""
+    """Read all pauses."""
     rows = {row["source"]: row for row in conn.execute("SELECT source, reason, since FROM holds")}
     reasons = [
         PauseReason(
@@ -43,7 +43,7 @@ def read(conn: Connection) -> PauseState:
 
 
 def add(tx: Transaction, source: PauseSource, reason: str) -> PauseState:
-    """Pause claims, or renew the reason of a source that pauses them; without a change nothing is written."""
+    """Pause claims, or change the reason of a source that pauses them; the same reason writes nothing."""
     reason = tx.clean(reason)
     before = next((each for each in read(tx.conn).reasons if each.source is source), None)
     if before is None or before.reason != reason:
@@ -59,7 +59,7 @@ def add(tx: Transaction, source: PauseSource, reason: str) -> PauseState:
 
 
 def remove(tx: Transaction, sources: Iterable[PauseSource]) -> PauseState:
-    """Take away the reasons of these sources; those that have none are passed over."""
+    """Remove the pauses of these sources; sources without one are skipped."""
     for source in sources:
         gone = tx.conn.execute("DELETE FROM holds WHERE source = ? RETURNING reason", (source,)).fetchall()
         if gone:
@@ -71,17 +71,17 @@ def remove(tx: Transaction, sources: Iterable[PauseSource]) -> PauseState:
 
 
 def review_debt(count: int, limit: int | None) -> str:
-    """Tell why new work waits while so many commits wait to be read; empty where it need not."""
+    """Return why new work waits while too many commits are unread; empty if it need not wait."""
     if limit is None or count < limit:
         return ""
     return f"{count} commit{'' if count == 1 else 's'} wait{'s' if count == 1 else ''} to be read (REVIEW_DEBT={limit})"
 
 
 def renew_review_debt(tx: Transaction, limit: int | None) -> None:
-    """Pause or go on by the commits that wait to be read.
+    """Add or remove the pause for unread commits.
 
-    It is called in the very transaction that enters a commit, so no claim comes between the commit that makes the debt
-    and the pause. What runs at that moment goes on: at most `worker_count - 1` further commits.
+    It is called in the transaction that enters a commit, so no claim comes between the commit that exceeds the limit
+    and the pause. Running tasks continue: at most `worker_count - 1` further commits.
     """
     why = review_debt(unread(tx.conn), limit) if limit else ""
     if why:

@@ -1,7 +1,7 @@
-"""Tasks that a hub gives turns to: how they come to this node, and what becomes of them when they are others'.
+"""Tasks that a hub schedules: how they are assigned to this node, and how tasks of other nodes are followed.
 
-A task that the hub gives to this node is queued here with the hub's fence, and is a task of this node from then on:
-only `take_back` ends that, when the hub has given it to somebody else.
+A task that the hub assigns to this node is queued here with the hub's fence, and from then on belongs to this node.
+Only `take_back` ends that, when the hub has assigned the task to another node.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from nightshift.queue.store import Transaction, Value
 from nightshift.storage.db.sqlite import Connection
 
 KEY = "hub:"
-"""Begins the keys of tasks that were submitted on other nodes."""
+"""Prefix of the keys of tasks that were submitted on other nodes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adopted:
-    """A task that the hub gave to this node, for the queue: `spec` is as this node can work on it."""
+    """A task that the hub assigned to this node; `spec` is adapted to this node."""
 
     hub_id: int
     fence: int
@@ -33,12 +33,12 @@ class Adopted:
     priority: int
     created_at: datetime
     own_task: int | None
-    """Its number here, where it was submitted here."""
+    """Its id on this node, if it was submitted here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elsewhere:
-    """How a task stands in the hub that this node does not have."""
+    """The hub's state of a task that another node has."""
 
     hub_id: int
     status: Status
@@ -52,13 +52,13 @@ class Elsewhere:
 
 
 def note_submitted(tx: Transaction, entry: Outgoing, hub_id: int) -> None:
-    """Note under which number the hub has a task."""
+    """Store the number under which the hub has a task."""
     tx.conn.execute("UPDATE tasks SET hub_id = ? WHERE id = ?", (hub_id, entry.task_id))
     outbox.remove(tx, entry.id)
 
 
 def refuse(tx: Transaction, entry: Outgoing, reason: str) -> None:
-    """End a task that the hub cannot take, or forget a wish that it cannot fulfil."""
+    """End a task that the hub does not accept, or drop a request that it cannot fulfil."""
     task = store.read(tx.conn, entry.task_id).task
     if entry.wish in {Wish.SUBMIT, Wish.RETRY} and task.status is Status.SHARED:
         transitions.end(tx, task, Status.FAILED, Ending.DEPENDENCY, reason)
@@ -66,7 +66,7 @@ def refuse(tx: Transaction, entry: Outgoing, reason: str) -> None:
 
 
 def cancel_unknown(tx: Transaction, entry: Outgoing) -> None:
-    """Cancel a task that was to be cancelled and that the hub does not know."""
+    """Cancel a task whose cancellation was requested and that the hub does not know."""
     task = store.read(tx.conn, entry.task_id).task
     if task.status is Status.SHARED:
         transitions.end(tx, task, Status.CANCELLED, Ending.USER, "cancelled by the owner; the hub does not know it")
@@ -74,7 +74,7 @@ def cancel_unknown(tx: Transaction, entry: Outgoing) -> None:
 
 
 def take_words_back(tx: Transaction, entry: Outgoing, hub_spec: TaskSpec, reason: str) -> None:
-    """Give a task the words back that the hub has for it, which refuses others; and say so."""
+    """Restore the hub's specification of a task after the hub refused a new one, and report that."""
     take_words(tx, entry.task_id, hub_spec)
     about = tx.emitter.bind(task_id=entry.task_id)
     about.emit(Kind.HUB_TASK, f"the new words were not taken: {reason}", level=Level.WARNING)
@@ -82,7 +82,7 @@ def take_words_back(tx: Transaction, entry: Outgoing, hub_spec: TaskSpec, reason
 
 
 def take_words(tx: Transaction, task_id: int, hub_spec: TaskSpec) -> None:
-    """Let a task ask for what the hub says; where it works, and what it waits for here, stays."""
+    """Apply the hub's specification to a task; its repository, its base and its dependencies on this node stay."""
     own = store.read(tx.conn, task_id).task.spec
     spec = replace(
         hub_spec, key=own.key, depends_on=own.depends_on, repo=own.repo, base=own.base, not_before=own.not_before,
@@ -93,7 +93,7 @@ def take_words(tx: Transaction, task_id: int, hub_spec: TaskSpec) -> None:
 
 
 def share_waiting(tx: Transaction) -> int:
-    """Share what was submitted before there was a hub and has not begun; returns how many."""
+    """Share the tasks that were submitted before there was a hub and have not begun; return their number."""
     waiting = "status IN ('queued', 'scheduled', 'blocked') AND attempt = 0 AND hub_id IS NULL"
     query = f"SELECT id FROM tasks WHERE {waiting} ORDER BY id"  # noqa: S608  a constant
     moved = 0
@@ -108,7 +108,7 @@ def share_waiting(tx: Transaction) -> int:
 
 
 def keep_what_stays(tx: Transaction) -> None:
-    """Queue here what the hub was not told of and cannot take."""
+    """Queue here the tasks that the hub was not told of and cannot accept."""
     query = "SELECT id FROM tasks WHERE status = 'shared' AND hub_id IS NULL ORDER BY id"
     for row in tx.conn.execute(query).fetchall():
         task = store.read(tx.conn, row["id"]).task
@@ -118,21 +118,21 @@ def keep_what_stays(tx: Transaction) -> None:
 
 
 def adopt(tx: Transaction, given: Adopted) -> Task:
-    """Queue a task that the hub gave to this node."""
+    """Queue a task that the hub assigned to this node."""
     own = None if given.own_task is None else store.find_one(tx.conn, given.own_task)
-    if own and own.task.hub_id in {None, given.hub_id}:  # else this node's database is another one than then
+    if own and own.task.hub_id in {None, given.hub_id}:  # else this node's database was replaced since
         task_id = own.task.id
     else:
         task_id = _of_hub(tx.conn, given.hub_id) or _insert(tx, given)
     task = store.read(tx.conn, task_id).task
     if task.hub_fence == given.fence:
         return task
-    if not outbox.is_noted(tx.conn, task_id, Wish.REVISE):  # else the hub has not heard this node's words yet
+    if not outbox.is_noted(tx.conn, task_id, Wish.REVISE):  # else the hub lacks this node's newer specification
         take_words(tx, task_id, given.spec)
         task = store.read(tx.conn, task_id).task
     columns: dict[str, Value] = {"hub_id": given.hub_id, "hub_fence": given.fence, "priority": given.priority}
     columns |= {"cancel_requested": 0, "crashes": 0}
-    if task.status is Status.DONE:  # the hub did not take the result because the lease was over: now it can be told
+    if task.status is Status.DONE:  # the hub refused the result because the lease was over; now it can be reported
         return store.update(tx.conn, task, {"hub_fence": given.fence}) or task
     if task.status in ENDED:
         columns |= {"tries": 0, "resume": 0}
@@ -155,30 +155,30 @@ def _of_hub(conn: Connection, hub_id: int) -> int | None:
 
 
 def list_held(conn: Connection) -> list[Task]:
-    """The tasks that the hub gave to this node, ended or not, until `let_go`."""
+    """List the tasks that the hub assigned to this node, ended or not, until `let_go`."""
     rows = conn.execute("SELECT id FROM tasks WHERE hub_fence IS NOT NULL ORDER BY id").fetchall()
     return [store.read(conn, row["id"]).task for row in rows]
 
 
 def busy(conn: Connection) -> int:
-    """Count the tasks that run here, or are next to."""
+    """Count the queued and running tasks of this node."""
     return int(conn.execute("SELECT count(*) FROM tasks WHERE status IN ('queued', 'running')").fetchone()[0])
 
 
 def has_begun(conn: Connection, task_id: int) -> bool:
-    """Whether the attempt that a task is in has steps or replies."""
+    """Check whether a task's current attempt has steps or replies."""
     query = "SELECT 1 FROM {} JOIN tasks ON tasks.id = task_id AND tasks.attempt = {}.attempt WHERE task_id = ?"
     return any(conn.execute(query.format(name, name), (task_id,)).fetchone() for name in ("steps", "replies"))
 
 
 def elsewhere(conn: Connection) -> frozenset[int]:
-    """Return the hub's numbers of tasks that other nodes, or none yet, have."""
+    """Return the hub's numbers of tasks that other nodes have, or that no node has yet."""
     query = "SELECT hub_id FROM tasks WHERE status = 'shared' AND hub_id IS NOT NULL"
     return frozenset(row["hub_id"] for row in conn.execute(query))
 
 
 def list_followed(conn: Connection, hub_ids: Collection[int]) -> frozenset[int]:
-    """Return the numbers of these tasks of the hub that are known here, have no fence here and are not done."""
+    """Return the hub's numbers of these tasks that exist here without a fence and are shared, failed or cancelled."""
     query = "SELECT 1 FROM tasks WHERE hub_id = ? AND hub_fence IS NULL AND status IN ('shared', 'failed', 'cancelled')"
     return frozenset(number for number in hub_ids if conn.execute(query, (number,)).fetchone())
 
@@ -189,7 +189,7 @@ def let_go(tx: Transaction, task_id: int, fence: int) -> None:
 
 
 def take_back(tx: Transaction, task_id: int, fence: int, reason: str) -> Task:
-    """Give up a task that is not this node's any more; a worker that has it notices with its next write."""
+    """Give up a task that no longer belongs to this node; a worker that has it notices at its next write."""
     task = store.read(tx.conn, task_id).task
     if task.hub_fence != fence:
         return task
@@ -201,12 +201,12 @@ def take_back(tx: Transaction, task_id: int, fence: int, reason: str) -> Task:
 
 
 def prioritise(tx: Transaction, task_id: int, priority: int) -> None:
-    """Give a task the priority that the hub has for it."""
+    """Set a task's priority to the hub's."""
     tx.conn.execute("UPDATE tasks SET priority = ? WHERE id = ?", (priority, task_id))
 
 
 def stands_elsewhere(tx: Transaction, elsewhere: Elsewhere, on: str) -> Task | None:
-    """Take over how a task stands that this node does not have; None where it is not known here, or is this node's."""
+    """Apply the hub's state of another node's task; return None if it does not exist here, or belongs to this node."""
     if (task_id := _of_hub(tx.conn, elsewhere.hub_id)) is None:
         return None
     task = store.read(tx.conn, task_id).task

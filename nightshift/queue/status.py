@@ -1,4 +1,4 @@
-"""Parts of the daemon's status that the database alone knows, whether a daemon runs or not."""
+"""Parts of the daemon's status that are in the database, whether a daemon runs or not."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from nightshift.storage.db.sqlite import Connection
 from nightshift.storage.db.state_store import count_saved_replies, read_state, unread
 
 INBOX_NOTICES = "inbox_notices"
-"""Under which key of the state the daemon keeps what holds entries of `tasks.yaml` up."""
+"""State key: the faults that hold up entries of `tasks.yaml`."""
 INBOX_TASKS = "inbox_tasks"
-"""Under which key it keeps the ids of the tasks that its entries made."""
+"""State key: the ids of the tasks that the entries of `tasks.yaml` made."""
 FORGES = "forges"
-"""Under which key it keeps how the connections to forges stood."""
+"""State key: the last state of the connections to forges."""
 FIRST_PARKED = 5
 
 
 def inbox_notices(conn: Connection) -> tuple[str, ...]:
-    """Read the notices on what held entries of `tasks.yaml` up when the daemon last read the file."""
+    """Read the notices on entries of `tasks.yaml` that were held up when the daemon last read the file."""
     return tuple(read_state(conn, INBOX_NOTICES) or ())
 
 
 def read_stored_status(conn: Connection, now: datetime, saved: SavedReplies | None = None) -> DaemonStatus:
-    """The status of a daemon that does not run; one that does adds what else it knows, `saved` among it."""
+    """Read the status of a stopped daemon; a running one adds what only it has, such as `saved`."""
     return DaemonStatus(
         state=DaemonState.STOPPED,
         uptime_s=0.0,
@@ -45,6 +45,6 @@ def read_stored_status(conn: Connection, now: datetime, saved: SavedReplies | No
 
 
 def count_parked(conn: Connection) -> ParkedTasks:
-    """Count the tasks that wait in the midst of an attempt for a model or a budget, and name the first."""
+    """Count the tasks that wait within an attempt for a model or a budget, and name the first ones."""
     ids = store.list_parked_ids(conn, SUSPECT)
     return ParkedTasks(count=len(ids), first=tuple(ids[:FIRST_PARKED]))

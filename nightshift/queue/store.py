@@ -1,11 +1,11 @@
 """Storage of tasks: the port to a database, one transaction on it, and tasks and forks as rows.
 
-A store is whatever runs jobs in transactions, one after the other, and lets other threads read what was committed
-(`Store`, `Journal`); `tests/queue/test_store_contract.py` says what the queue expects of one. The port stands at
-the transaction and not at each statement: the rules need some twenty selections inside one transaction with the event
-of each change, and a protocol for each would only repeat this module. All SQL of tasks stands here, in `listing`,
-`approvals` and `pauses`; what another database would have to say differently is `INDEXED BY`, `json_extract` and the
-status trigger of the schema.
+A store is any object that runs jobs in transactions, one after the other, and lets other threads read what was
+committed (`Store`, `Journal`); `tests/queue/test_store_contract.py` defines what the queue expects of one. The port is
+at the level of the transaction and not of single statements: the rules need some twenty queries inside one transaction
+with the event of each change, and a protocol for each would only repeat this module. All SQL of tasks is here, in
+`listing`, `approvals` and `pauses`. Specific to SQLite are `INDEXED BY`, `json_extract` and the status trigger of the
+schema.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from nightshift.storage.db.sqlite import Connection, Row
 T = TypeVar("T")
 Value = str | int | None
 MAX_REASON_CHARS = 2000
-"""How long the texts of the queue's rows may be: reasons, questions, answers."""
+"""Maximum length in characters of the texts of the queue's rows: reasons, questions, answers."""
 _NOTHING = Spent()
 _SELECT = "SELECT tasks.*, spec FROM tasks JOIN task_specs ON task_id = id "
 
@@ -41,48 +41,48 @@ class Store(Protocol):
     """Transactions on the rows of the queue (`storage.db.database.Database`)."""
 
     def write(self, job: Callable[[Connection], T]) -> Future[T]:
-        """Run a job in a transaction; the future resolves when it is on the disk, or with what the job raised."""
+        """Run a job in a transaction; the future resolves when it is on the disk, or fails with the job's exception."""
         ...
 
     def write_retrying(self, job: Callable[[Connection], T]) -> Future[T]:
-        """Write as `write`, but wait where the database takes no writes for now."""
+        """Write like `write`, but wait while the database cannot be written."""
         ...
 
     def reader(self) -> Connection:
-        """Return the connection of this thread for reading; each statement sees the newest commit."""
+        """Return this thread's connection for reading; each statement sees the newest commit."""
         ...
 
 
 class Journal(Protocol):
-    """The log of what happens to tasks, kept in the same transactions (`storage.db.event_log.EventLog`)."""
+    """The log of task events, written in the same transactions (`storage.db.event_log.EventLog`)."""
 
     def append(self, conn: Connection, event: Event) -> int:
-        """Store an event in the transaction that is under way; returns its id."""
+        """Store an event in the current transaction; return its id."""
         ...
 
     def subscribe(self, subscriber: Callable[[Sequence[Event]], None]) -> Callable[[], None]:
-        """Call `subscriber` with the new events after each commit; returns what ends that."""
+        """Call `subscriber` with the new events after each commit; return a function that ends that."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transaction:
-    """A transaction under way, with what every change of the queue needs."""
+    """The current transaction, with everything that a change of the queue needs."""
 
     conn: Connection
     """The writer's connection."""
     events: Journal
     """Gets the event of each change, in this transaction."""
     mask: Masker
-    """Takes secrets out of the texts of the queue's rows."""
+    """Masks secrets in the texts of the queue's rows."""
     now: datetime
-    """The time of all that changes in this transaction."""
+    """The time of all changes in this transaction."""
     shares: Callable[[TaskSpec], bool] = lambda _spec: False
-    """Whether a hub gives turns to such a task."""
+    """Returns whether a hub schedules such a task."""
 
     @property
     def emitter(self) -> Emitter:
-        """Stores the events of changes."""
+        """Emitter that stores the events of changes in this transaction."""
 
         def store(event: Event) -> None:
             self.events.append(self.conn, event)
@@ -90,16 +90,16 @@ class Transaction:
         return Emitter(store)
 
     def clean(self, text: str) -> str:
-        """A text for a row: without secrets, printable, and cut to `MAX_REASON_CHARS`."""
+        """Prepare a text for a row: masked, printable, and cut to `MAX_REASON_CHARS`."""
         return self.mask.clean(text, MAX_REASON_CHARS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A task and what only the queue knows about it.
+    """A task with the queue's own data about it.
 
-    `tries` counts attempts since a person last asked for the task; `resume` tells that the next claim goes on with
-    the interrupted attempt; `fault` is set when the specification cannot be read any more.
+    `tries` counts attempts since a person last requested the task; `resume` is True if the next claim continues the
+    interrupted attempt; `fault` is set if the specification can no longer be read.
     """
 
     task: Task
@@ -112,7 +112,7 @@ def read(conn: Connection, task_id: int) -> Entry:
     """Read a task.
 
     Raises:
-        UnknownTask: there is none with that id.
+        UnknownTask: there is no task with that id.
     """
     if (entry := find_one(conn, task_id)) is None:
         raise UnknownTask(task_id)
@@ -120,7 +120,7 @@ def read(conn: Connection, task_id: int) -> Entry:
 
 
 def find_one(conn: Connection, task_id: int) -> Entry | None:
-    """Read a task, or None."""
+    """Read a task; None if there is none."""
     row = conn.execute(_SELECT + "WHERE id = ?", (task_id,)).fetchone()
     return None if row is None else _entry(row)
 
@@ -129,7 +129,7 @@ def read_owned(conn: Connection, task_id: int, fence: int) -> Entry:
     """Read a task that runs under this fence.
 
     Raises:
-        UnknownTask: there is none with that id.
+        UnknownTask: there is no task with that id.
         StaleFence: it does not run, or runs under another fence.
     """
     entry = read(conn, task_id)
@@ -139,9 +139,11 @@ def read_owned(conn: Connection, task_id: int, fence: int) -> Entry:
 
 
 def next_ready(conn: Connection, only: int | None = None) -> Entry | None:
-    """The task to claim next: highest priority first, then the oldest. One step into its index, whatever waits.
+    """Return the task to claim next: highest priority first, then the oldest.
 
-    `only` asks for one task by its id instead; None unless it is queued.
+    One step into its index, however many wait.
+
+    `only` requests one task by its id instead; None unless it is queued.
     """
     if only is not None:
         row = conn.execute(_SELECT + "WHERE id = ? AND status = 'queued'", (only,)).fetchone()
@@ -152,20 +154,20 @@ def next_ready(conn: Connection, only: int | None = None) -> Entry | None:
 
 
 def running(conn: Connection, *, expired_at: datetime | None = None) -> list[Entry]:
-    """List the running tasks, or only those whose lease was over at a time."""
+    """List the running tasks, or only those whose lease had expired at a time."""
     where = "WHERE status = 'running' AND (? IS NULL OR lease_until < ?) ORDER BY id"
     bound = expired_at and to_text(expired_at)
     return [_entry(row) for row in conn.execute(_SELECT + where, (bound, bound))]
 
 
 def due(conn: Connection, now: datetime, limit: int) -> list[Entry]:
-    """Scheduled tasks whose time has come, the longest due first."""
+    """List scheduled tasks whose time has come, the longest due first."""
     where = "WHERE status = 'scheduled' AND not_before <= ? ORDER BY not_before LIMIT ?"
     return [_entry(row) for row in conn.execute(_SELECT + where, (to_text(now), limit))]
 
 
 def without_model(conn: Connection, crashes: int) -> list[Entry]:
-    """Scheduled tasks that may wait for a model, also those with a time at which one is to be asked again."""
+    """List scheduled tasks that may wait for a model, including those with a time for the next request."""
     where = (
         "WHERE status = 'scheduled' AND (not_before IS NULL OR (resume = 1 AND crashes < ? AND reason NOT GLOB ?)) "
         "ORDER BY id"
@@ -174,13 +176,13 @@ def without_model(conn: Connection, crashes: int) -> list[Entry]:
 
 
 def list_parked(conn: Connection, crashes: int) -> list[Entry]:
-    """Scheduled tasks in the midst of an attempt, with fewer crashes than that."""
+    """List scheduled tasks that are within an attempt and have fewer than `crashes` crashes."""
     where = "WHERE status = 'scheduled' AND resume = 1 AND crashes < ? ORDER BY id"
     return [_entry(row) for row in conn.execute(_SELECT + where, (crashes,))]
 
 
 def list_parked_ids(conn: Connection, crashes: int) -> list[int]:
-    """The ids of those that wait for a model or a budget, without reading them."""
+    """List the ids of parked tasks that wait for a model or a budget, without reading the tasks."""
     query = (
         "SELECT id FROM tasks WHERE status = 'scheduled' AND resume = 1 AND crashes < ? "
         "AND reason NOT GLOB ? ORDER BY id"
@@ -189,26 +191,26 @@ def list_parked_ids(conn: Connection, crashes: int) -> list[int]:
 
 
 def put_off_for(conn: Connection, reason: str) -> list[Entry]:
-    """Scheduled tasks that wait for this very reason."""
+    """List scheduled tasks that wait for exactly this reason."""
     return [_entry(row) for row in conn.execute(_SELECT + "WHERE status = 'scheduled' AND reason = ?", (reason,))]
 
 
 def troubles(conn: Connection) -> tuple[tuple[str, int], ...]:
-    """Count scheduled tasks by the trouble around them that they wait for."""
+    """Count scheduled tasks by the external problem that they wait for."""
     query = "SELECT reason, count(*) FROM tasks WHERE status = 'scheduled' AND reason GLOB ? GROUP BY reason"
     rows = conn.execute(query, (f"{WAITING_FOR}*",)).fetchall()
     return tuple((row[0].removeprefix(WAITING_FOR), int(row[1])) for row in rows)
 
 
 def next_due(conn: Connection) -> datetime | None:
-    """Return when the next scheduled task falls due."""
+    """Return when the next scheduled task is due; None if there is none."""
     query = "SELECT MIN(not_before) FROM tasks WHERE status = 'scheduled' AND not_before IS NOT NULL"
     text = conn.execute(query).fetchone()[0]
     return _time(text)
 
 
 def list_blocked_by(conn: Connection, task_id: int) -> list[Entry]:
-    """The blocked tasks that depend on this one."""
+    """List the blocked tasks that depend on this one."""
     where = (
         "WHERE status = 'blocked' AND id IN (SELECT task_id FROM task_dependencies WHERE depends_on = ?) ORDER BY id"
     )
@@ -216,7 +218,7 @@ def list_blocked_by(conn: Connection, task_id: int) -> list[Entry]:
 
 
 def waiting_for(conn: Connection, task_id: int) -> set[int]:
-    """The tasks that depend on this one, also by way of others."""
+    """Return the ids of the tasks that depend on this one, directly or indirectly."""
     query = (
         "WITH RECURSIVE waiting (id) AS (SELECT task_id FROM task_dependencies WHERE depends_on = ? "
         "UNION SELECT task_id FROM task_dependencies JOIN waiting ON depends_on = waiting.id) SELECT id FROM waiting"
@@ -225,26 +227,26 @@ def waiting_for(conn: Connection, task_id: int) -> set[int]:
 
 
 def dependencies(conn: Connection, task_id: int) -> dict[int, Status]:
-    """The tasks that this one depends on, with their status."""
+    """Return the tasks that this one depends on, with their status."""
     query = "SELECT id, status FROM task_dependencies JOIN tasks ON id = depends_on WHERE task_id = ?"
     return {row["id"]: Status(row["status"]) for row in conn.execute(query, (task_id,))}
 
 
 def subtasks(conn: Connection, parent_id: int, attempt: int | None = None) -> list[Entry]:
-    """The parts that a task was split into, in one attempt or in all; `core.tasks.subtasks` has what makes a part."""
+    """List a task's subtasks, of one attempt or of all; see `core.tasks.subtasks` for their keys."""
     query = _SELECT + "WHERE key >= ? AND key < ? ORDER BY id"
     return [_entry(row) for row in conn.execute(query, key_range(parent_id, attempt))]
 
 
 def statuses(conn: Connection, ids: Iterable[int]) -> dict[int, Status]:
-    """The status of each of these tasks that exists."""
+    """Return the status of each of these tasks that exists."""
     rows = (conn.execute("SELECT id, status FROM tasks WHERE id = ?", (task_id,)).fetchone() for task_id in ids)
     return {row["id"]: Status(row["status"]) for row in rows if row is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """How a task stood: `is_untouched` where it was not begun and has no time to begin at, which a retry forgets."""
+    """State of a task; `is_untouched` means not begun and without a start time, which a retry would forget."""
 
     status: Status
     priority: int
@@ -252,7 +254,7 @@ class Standing:
 
 
 def standings(conn: Connection, ids: Iterable[int]) -> dict[int, Standing]:
-    """Read the standing of each of these tasks that exists."""
+    """Read the state of each of these tasks that exists."""
     query = "SELECT id, status, priority, attempt = 0 AND not_before IS NULL AS untouched FROM tasks WHERE id = ?"
     rows = (conn.execute(query, (task_id,)).fetchone() for task_id in ids)
     return {
@@ -263,19 +265,19 @@ def standings(conn: Connection, ids: Iterable[int]) -> dict[int, Standing]:
 
 
 def id_of_key(conn: Connection, key: str) -> int | None:
-    """The task that was submitted under this idempotency key."""
+    """Return the id of the task that was submitted under this idempotency key; None if there is none."""
     row = conn.execute("SELECT id FROM tasks WHERE key = ?", (storable(key),)).fetchone()
     return None if row is None else int(row["id"])
 
 
 def keys(conn: Connection, ids: Sequence[int]) -> dict[str, int]:
-    """The tasks among these that have a key, by it."""
+    """Return the tasks among these that have a key, by key."""
     query = "SELECT key, id FROM tasks WHERE key IS NOT NULL AND id IN (SELECT value FROM json_each(?))"
     return {row["key"]: row["id"] for row in conn.execute(query, (json.dumps(ids),))}
 
 
 def insert(conn: Connection, spec: TaskSpec, status: Status, now: datetime) -> int:
-    """Store a new task with its dependencies; returns its id."""
+    """Store a new task with its dependencies; return its id."""
     cursor = conn.execute(
         "INSERT INTO tasks (status, priority, key, description, not_before, created_at, project) "
         "VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -294,7 +296,7 @@ def insert(conn: Connection, spec: TaskSpec, status: Status, now: datetime) -> i
 
 
 def amend(conn: Connection, task_id: int, spec: TaskSpec) -> None:
-    """Put a task's specification in the place of its old one; what it depends on stays as it is."""
+    """Replace a task's specification; its dependencies stay as they are."""
     text = encode_sparse(spec)
     row = (text, spec_digest(task_id, text), task_id)
     conn.execute("UPDATE task_specs SET spec = ?, digest = ? WHERE task_id = ?", row)
@@ -302,12 +304,12 @@ def amend(conn: Connection, task_id: int, spec: TaskSpec) -> None:
 
 
 def free_key(conn: Connection, task_id: int) -> None:
-    """Let another task have the key of this one."""
+    """Remove the key of a task, so that another one can have it."""
     conn.execute("UPDATE tasks SET key = NULL WHERE id = ?", (task_id,))
 
 
 def hand_over_dependants(conn: Connection, old: int, new: int) -> None:
-    """Let what waits for one task wait for another one instead."""
+    """Make the tasks that depend on one task depend on another one instead."""
     for entry in list_blocked_by(conn, old):
         others = tuple(new if each == old else each for each in entry.task.spec.depends_on)
         amend(conn, entry.task.id, replace(entry.task.spec, depends_on=others))
@@ -315,7 +317,7 @@ def hand_over_dependants(conn: Connection, old: int, new: int) -> None:
 
 
 def update(conn: Connection, task: Task, columns: Mapping[str, Value]) -> Task | None:
-    """Change the row if it still has the status and the fence of `task`, and return it as it is then, else None.
+    """Change the row if it still has the status and the fence of `task`; return the changed task, else None.
 
     Args:
         conn: the writer's connection.
@@ -331,7 +333,7 @@ def update(conn: Connection, task: Task, columns: Mapping[str, Value]) -> Task |
 
 
 def extend_lease(conn: Connection, task_id: int, fence: int, until: datetime) -> bool | None:
-    """Renew the lease; returns whether a cancel was asked for, or None when the lease is lost."""
+    """Renew the lease; return whether a cancellation was requested, or None if the lease is lost."""
     renewed = conn.execute(
         "UPDATE tasks SET lease_until = ? WHERE id = ? AND fence = ? AND status = 'running' RETURNING cancel_requested",
         (to_text(until), task_id, fence),
@@ -340,12 +342,12 @@ def extend_lease(conn: Connection, task_id: int, fence: int, until: datetime) ->
 
 
 def renew_all(conn: Connection, until: datetime) -> None:
-    """Give every running task a lease until then, be it longer or shorter than the one it has."""
+    """Set the lease of every running task to end at a time, whether that is later or earlier than before."""
     conn.execute("UPDATE tasks SET lease_until = ? WHERE status = 'running'", (to_text(until),))
 
 
 def bring_forward(conn: Connection, by: timedelta) -> int:
-    """Make scheduled tasks due sooner by so much, but not those that wait for a time of their owner's; how many."""
+    """Make scheduled tasks due sooner, but not before a time that their owner set; return their number."""
     owners = "SELECT json_extract(spec, '$.not_before') FROM task_specs WHERE task_id = id"
     rows = conn.execute(
         f"SELECT id, not_before, ({owners}) AS owners FROM tasks "  # noqa: S608  a constant of this function
@@ -361,7 +363,7 @@ def bring_forward(conn: Connection, by: timedelta) -> int:
 
 
 def find(conn: Connection, status: Status | None, limit: int, after: int | None, text: str | None) -> list[Task]:
-    """The newest tasks first, with the filters that are not None; `after` is the last id of the page before."""
+    """List the newest tasks first, with the filters that are not None; `after` is the last id of the previous page."""
     clauses: Sequence[tuple[str, Value]] = (
         ("status = ?", status),
         ("id < ?", after),
@@ -380,7 +382,7 @@ def counts(conn: Connection) -> dict[Status, int]:
 
 
 def keep_end(conn: Connection, task: Task, ended_at: datetime) -> None:
-    """Note how a task ended that is tried again: its row will only know how it ends next."""
+    """Store the end of a task that is tried again, because its row will only contain the next end."""
     conn.execute(
         "INSERT INTO earlier_ends (task_id, ended_at, status, iterations) VALUES (?, ?, ?, ?)",
         (task.id, to_text(ended_at), task.status, task.iterations),
@@ -388,7 +390,7 @@ def keep_end(conn: Connection, task: Task, ended_at: datetime) -> None:
 
 
 def insert_fork(conn: Connection, task_id: int, fork: Fork, state: str) -> None:
-    """Note where a new task begins; `state` is the digest of the attempt's state there, which is not pruned then."""
+    """Store where a fork begins; `state` is the digest of the attempt's state there, which is then not pruned."""
     flags = (int(fork.noted), int(fork.held))
     conn.execute(
         "INSERT INTO task_forks (task_id, source, attempt, step_no, model, noted, held, work) "
@@ -404,13 +406,13 @@ def fork_origin(conn: Connection, task_id: int) -> tuple[Fork, str] | None:
 
 
 def forks_of(conn: Connection, source: int) -> Sequence[tuple[int, Fork]]:
-    """The newest hundred forks of a task with their ids, oldest first."""
+    """List the newest hundred forks of a task with their ids, oldest first."""
     query = "SELECT * FROM task_forks WHERE source = ? ORDER BY task_id DESC LIMIT 100"
     return [(row["task_id"], _fork(row)) for row in conn.execute(query, (source,))][::-1]
 
 
 def list_held_beside(conn: Connection, task_id: int) -> list[int]:
-    """The other held forks of the task that this held fork came from; none where it is no held fork."""
+    """List the other held forks of the task that this held fork came from; empty if it is no held fork."""
     query = (
         "SELECT beside.task_id FROM task_forks AS mine JOIN task_forks AS beside ON beside.source = mine.source "
         "WHERE mine.task_id = ? AND mine.held AND beside.held AND beside.task_id <> mine.task_id "
@@ -420,7 +422,7 @@ def list_held_beside(conn: Connection, task_id: int) -> list[int]:
 
 
 def write_spent(spent: Spent) -> str:
-    """`Spent` as the column holds it."""
+    """Encode `Spent` for its column."""
     return json.dumps(asdict(spent))
 
 
@@ -438,7 +440,7 @@ def _spec(row: Row) -> tuple[TaskSpec, str]:
 
 
 def _task(row: Row, spec: TaskSpec) -> Task:
-    priority = row["priority"]  # the specification stays as it was submitted; its owner may have changed his mind
+    priority = row["priority"]  # the specification stays as submitted; the owner may have changed the priority
     return Task(
         id=row["id"],
         spec=spec if spec.priority == priority else replace(spec, priority=priority),

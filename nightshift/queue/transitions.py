@@ -1,7 +1,7 @@
-"""How tasks come in and change their status: each change is one guarded update and its event, in one transaction.
+"""Submits tasks and changes their status: each change is one guarded update and its event, in one transaction.
 
-An end concerns others: those that depend on the task, and where it was split or is a part, its parts or its whole. All
-of that happens in the transaction of the end, so no task ever waits for one that has ended.
+The end of a task affects other tasks: its dependants, its subtasks and its parent. All of that happens in the
+transaction of the end, so no task ever waits for one that has ended.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ def submit(
     stays: bool = False,
     instead_of: int | None = None,
 ) -> Submitted:
-    """Store a new task, or find the one that its key made before; one that `stays` is no hub's.
+    """Store a new task, or find the earlier one with its key; a task that `stays` is not given to a hub.
 
-    `instead_of` is a task that ends for it, if it has not begun; what waits for that one waits for the new one then.
+    `instead_of` is a task that the new one replaces if it has not begun; its dependants then wait for the new one.
 
     Raises:
-        InvalidTask: a dependency does not exist or cannot be met any more; reported under the name `field`.
+        InvalidTask: a dependency does not exist or can no longer be met; reported under the name `field`.
     """
     earlier_id = None if spec.key is None else store.id_of_key(tx.conn, spec.key)
     old = _read_replaced(tx, instead_of) if earlier_id in {None, instead_of} else None
@@ -84,7 +84,7 @@ def submit(
 
 
 def _read_replaced(tx: Transaction, task_id: int | None) -> Task | None:
-    """The task that another one may replace; None where it has begun, or another node may have it."""
+    """Return the task that another one may replace; None if it has begun, or another node may have it."""
     entry = None if task_id is None else store.find_one(tx.conn, task_id)
     is_waiting = entry and not entry.task.attempt and entry.task.status in _REPLACEABLE
     return entry.task if entry and is_waiting else None
@@ -108,11 +108,11 @@ def move(
     reason: str = "",
     level: Level = Level.INFO,
 ) -> Task:
-    """Move a task from the status it was read with, set `columns` with it, and return it as it is then.
+    """Move a task from the status that it was read with, set `columns` with it, and return the changed task.
 
     Raises:
-        IllegalMove: the table of moves does not have this one.
-        StaleFence: the row is not as it was read.
+        IllegalMove: the table of moves does not contain this one.
+        StaleFence: the row has changed since it was read.
     """
     if not may_move(task.status, to):
         raise IllegalMove(f"task {task.id} is {task.status} and cannot become {to}")
@@ -141,13 +141,13 @@ def _report_move(tx: Transaction, before: Task, after: Task, kind: Kind, level: 
     about.emit(kind, f"{before.status} → {after.status}{by}{why}", level=level, **data)
 
 
-# What workers do
+# Actions of workers
 
 
 def claim(tx: Transaction, worker: str, lease: timedelta, only: int | None) -> Task | None:
-    """Give the next queued task, or `only` this one, to a worker under a new fence; an interrupted attempt goes on.
+    """Give the next queued task, or `only` this one, to a worker under a new fence; an interrupted attempt continues.
 
-    A task whose specification cannot be read is failed, and the next one is tried.
+    A task whose specification cannot be read fails, and the next one is tried.
     """
     while (entry := store.next_ready(tx.conn, only)) is not None:
         task, new = entry.task, 0 if entry.resume else 1
@@ -162,17 +162,17 @@ def claim(tx: Transaction, worker: str, lease: timedelta, only: int | None) -> T
             "tries": entry.tries + new,
             "resume": 0,
             "started_at": to_text(task.started_at or tx.now),
-            "project": task.spec.project if new else task.project,  # a new attempt plans anew
+            "project": task.spec.project if new else task.project,  # a new attempt makes a new plan
         }
         return move(tx, task, Status.RUNNING, columns, kind=Kind.TASK_CLAIMED)
     return None
 
 
 def progress(tx: Transaction, task_id: int, fence: int, facts: Mapping[str, Value]) -> None:
-    """Note how far a running task is, and forget its crashes.
+    """Store the progress of a running task, and forget its crashes.
 
     Raises:
-        StaleFence: the task is no longer this worker's.
+        StaleFence: the task no longer belongs to this worker.
     """
     if store.update(tx.conn, store.read_owned(tx.conn, task_id, fence).task, {**facts, "crashes": 0}) is None:
         raise StaleFence
@@ -189,7 +189,7 @@ def finish(
     """End an attempt of a running task (`owned` is its id and fence), or schedule the next one while tries are left.
 
     Raises:
-        StaleFence: the task is no longer this worker's.
+        StaleFence: the task no longer belongs to this worker.
     """
     entry = store.read_owned(tx.conn, *owned)
     task, allowed = entry.task, entry.task.spec.limits.attempts or policy.attempts
@@ -206,10 +206,10 @@ def finish(
 
 
 def put_back(tx: Transaction, owned: tuple[int, int], to: Status, reason: str, columns: Mapping[str, Value]) -> Task:
-    """Take a running task from its worker; its attempt goes on with the next claim.
+    """Take a running task from its worker; the next claim continues its attempt.
 
     Raises:
-        StaleFence: the task is no longer this worker's.
+        StaleFence: the task no longer belongs to this worker.
     """
     task = store.read_owned(tx.conn, *owned).task
     return leave(tx, task, to, reason, {**columns, "resume": 1, **make_spent_column(tx, task)})
@@ -225,7 +225,7 @@ def leave(
     kind: Kind = Kind.TASK_MOVED,
     level: Level = Level.INFO,
 ) -> Task:
-    """Take a running task from its worker to go on later, or end it if its owner asked for that meanwhile."""
+    """Take a running task from its worker to continue later, or end it if its owner has cancelled it meanwhile."""
     if task.cancel_requested:
         facts = {name: value for name, value in columns.items() if name not in _FOR_LATER}
         return end(tx, task, Status.CANCELLED, Ending.USER, "cancelled by the owner", facts)
@@ -233,18 +233,20 @@ def leave(
 
 
 def make_spent_column(tx: Transaction, task: Task) -> dict[str, Value]:
-    """Return the use of models up to the last call as a column: the ledger also has replies that made no step."""
+    """Return the use of models up to the last call as a column; the ledger includes replies that made no step."""
     spent = replace(spending.of_task(tx.conn, task.id), suite_s=task.spent.suite_s)
     return {"spent": store.write_spent(spent)}
 
 
-# What the owner asks for
+# Requests of the owner
 
 
 def integrate(tx: Transaction, task_id: int, commit: str, reason: str) -> tuple[int, ...]:
-    """Note that the owner integrated a task's commit, and end the forks beside it; gives the ids of those forks.
+    """Note that the owner integrated a task's commit, and cancel the open forks beside it.
 
-    A task that failed or was cancelled is done now: what it left on its branch is the result.
+    Return the ids of those forks.
+
+    A task that failed or was cancelled is done now: the commit on its branch is the result.
     """
     task = store.read(tx.conn, task_id).task
     if task.status is Status.DONE:
@@ -262,7 +264,7 @@ def cancel(tx: Transaction, task_id: int) -> Task:
     """Cancel a task at once, or ask the worker that runs it to.
 
     Raises:
-        UnknownTask: there is none with that id.
+        UnknownTask: there is no task with that id.
         IllegalMove: it has ended.
     """
     task = store.read(tx.conn, task_id).task
@@ -283,15 +285,15 @@ def _request_cancel(tx: Transaction, task: Task) -> Task:
 
 
 def retry(tx: Transaction, task_id: int, amendment: Amendment = NOTHING, *, from_draft: bool = False) -> Task:
-    """Queue a task that ended again, with all its tries, a fresh budget, and what its owner adds to it.
+    """Queue an ended task again, with all its tries, a fresh budget, and the owner's amendment.
 
-    One that waits for a time goes on now, where nothing is added to it. With `from_draft` its attempts begin with the
+    A task that waits for a time continues now, if there is no amendment. With `from_draft` its attempts begin with the
     change of its draft.
 
     Raises:
-        UnknownTask: there is none with that id.
-        IllegalMove: it is open, depends on what failed, or has no draft that can be begun with.
-        InvalidTask: it cannot take what is added.
+        UnknownTask: there is no task with that id.
+        IllegalMove: it is open, depends on a failed task, or has no draft to begin with.
+        InvalidTask: the amendment is not possible.
     """
     task, needed = store.read(tx.conn, task_id).task, store.dependencies(tx.conn, task_id)
     if task.status is Status.SCHEDULED and amendment == NOTHING and not from_draft:
@@ -314,7 +316,7 @@ def retry(tx: Transaction, task_id: int, amendment: Amendment = NOTHING, *, from
 
 
 def _attempt_of_draft(tx: Transaction, task: Task, *, shared: bool) -> int:
-    """The attempt that left the task's draft, whose last state the next attempts begin with."""
+    """Return the attempt that left the task's draft; the next attempts begin with its last state."""
     draft = read_draft(tx.conn, task.id)
     if draft is None:
         raise IllegalMove(f"task {task.id} has no draft; retry it without --from-draft (`from_draft`)")
@@ -331,14 +333,15 @@ def _attempt_of_draft(tx: Transaction, task: Task, *, shared: bool) -> int:
 
 
 def revise(tx: Transaction, task_id: int, spec: TaskSpec) -> Task:
-    """Put a specification in the place of one that was not begun; later add its words as a note.
+    """Replace the specification of a task that has not begun; later, add the new description as a note.
 
-    Words that are there already are not added again, and a task that is done stays as it is. So does one that another
-    node works on by then: the hub refuses, and the words that it has come back.
+    A description that the task already contains is not added again, and a task that is done stays as it is. If another
+    node works on the task by then, the hub refuses, and the hub's specification is restored.
 
     Raises:
-        UnknownTask: there is none with that id.
-        InvalidTask: words and note are too long together, or the hub has the task and could not give it to others.
+        UnknownTask: there is no task with that id.
+        InvalidTask: description and note are too long together, or the hub has the task and could not assign the new
+            one to other nodes.
     """
     task = store.read(tx.conn, task_id).task
     if task.status is Status.DONE:
@@ -358,7 +361,7 @@ def revise(tx: Transaction, task_id: int, spec: TaskSpec) -> Task:
 
 
 def _tell_words(tx: Transaction, task: Task) -> None:
-    """Have the hub hear what a task that it has asks for now."""
+    """Send the new specification to the hub, if the hub has the task."""
     if task.hub_id is not None:
         outbox.note(tx, task.id, Wish.REVISE)
 
@@ -367,7 +370,7 @@ def withdraw(tx: Transaction, task_id: int, reason: str) -> Task:
     """Cancel a task that has not begun, and leave any other as it is.
 
     Raises:
-        UnknownTask: there is none with that id.
+        UnknownTask: there is no task with that id.
     """
     task = store.read(tx.conn, task_id).task
     waits = not task.attempt and task.status not in ENDED
@@ -378,10 +381,10 @@ def withdraw(tx: Transaction, task_id: int, reason: str) -> Task:
 
 
 def prioritise(tx: Transaction, task_id: int, priority: int) -> Task:
-    """Give a task another priority.
+    """Change the priority of a task.
 
     Raises:
-        UnknownTask: there is none with that id.
+        UnknownTask: there is no task with that id.
         IllegalMove: it is done.
     """
     task = store.read(tx.conn, task_id).task
@@ -397,7 +400,7 @@ def prioritise(tx: Transaction, task_id: int, priority: int) -> Task:
     return store.update(tx.conn, task, {"priority": priority}) or task
 
 
-# How an end spreads
+# Effects of an end on other tasks
 
 
 def end(
@@ -408,9 +411,9 @@ def end(
     reason: str,
     columns: Mapping[str, Value] = NO_COLUMNS,
 ) -> Task:
-    """Move a task to its end, then those that wait for it: on when it is done, else to their own end.
+    """End a task; its dependants may then begin if it is done, and otherwise fail.
 
-    Its open parts end with it; its whole goes on when all of its parts have ended.
+    Its open subtasks end with it unless it is done; its parent continues when all of the parent's subtasks have ended.
     """
     level = Level.INFO if to is Status.DONE else Level.WARNING
     ended = move(tx, task, to, columns, ending=ending, reason=reason, level=level)
@@ -420,7 +423,7 @@ def end(
 
 
 def _spread(tx: Transaction, ended: Task) -> None:
-    """Move all that an end concerns, without recursion: a chain may be longer than Python's stack."""
+    """Move all tasks that an end affects, without recursion: a chain may be longer than Python's stack."""
     waiting = deque([ended])
     while waiting:
         cause = waiting.popleft()
@@ -451,7 +454,7 @@ def _fail_by_dependency(tx: Transaction, task: Task, reason: str) -> Task:
 
 
 def _end_parts(tx: Transaction, parent: Task) -> list[Task]:
-    """Cancel the parts of a task that has ended otherwise than well; those that run are asked to end."""
+    """Cancel the subtasks of a task that did not end well; running ones are asked to end."""
     ended = list[Task]()
     reason = f"task {parent.id}, of which it is a part, has ended"
     for part in (entry.task for entry in store.subtasks(tx.conn, parent.id, parent.attempt)):
@@ -463,12 +466,12 @@ def _end_parts(tx: Transaction, parent: Task) -> list[Task]:
 
 
 def _resume_whole(tx: Transaction, part: Task) -> list[Task]:
-    """Let the whole go on whose last part this was; it is given back where it ended."""
+    """Let the parent continue if this was its last open subtask; return the parent if it ended."""
     if (parent_key := whole_of(part.spec.key)) is None or (entry := store.find_one(tx.conn, parent_key[0])) is None:
         return []
     parent = entry.task
     if parent.status is not Status.BLOCKED or not entry.resume:
-        return []  # it waits for another reason, if at all; parts of an earlier attempt decide nothing below
+        return []  # it does not wait for subtasks
     resumed = _with_parts(tx, parent)
     return [resumed] if resumed.status in ENDED else []
 
@@ -477,13 +480,14 @@ def _resume_whole(tx: Transaction, part: Task) -> list[Task]:
 
 
 def split(tx: Transaction, owned: tuple[int, int], reason: str, subtasks: Sequence[SubtaskSpec]) -> Task:
-    """Submit the parts of a running task (`owned` is its id and fence), and let it wait for those that are open.
+    """Submit the subtasks of a running task (`owned` is its id and fence), and let it wait for the open ones.
 
-    One whose owner has cancelled it meanwhile ends, and has no parts. A daemon that dies before this transaction finds
-    the plan in the attempt's state and carries it out again; one that dies after it finds the parts by their keys.
+    A task that its owner has cancelled meanwhile ends, without subtasks. A daemon that dies before this transaction
+    finds the plan in the attempt's state and carries it out again; one that dies after it finds the subtasks by their
+    keys.
 
     Raises:
-        StaleFence: the task is no longer this worker's.
+        StaleFence: the task no longer belongs to this worker.
     """
     blocked = put_back(tx, owned, Status.BLOCKED, reason, NO_COLUMNS)
     if blocked.status is not Status.BLOCKED:
@@ -499,7 +503,7 @@ def split(tx: Transaction, owned: tuple[int, int], reason: str, subtasks: Sequen
 
 
 def _with_parts(tx: Transaction, parent: Task) -> Task:
-    """A blocked task that was split: queued if all of its parts have ended, or ended if one of them was cancelled."""
+    """Return a split task: queued if all subtasks have ended, ended if one was cancelled, otherwise still blocked."""
     subtasks = [entry.task for entry in store.subtasks(tx.conn, parent.id, parent.attempt)]
     if gone := next((part for part in subtasks if part.status is Status.CANCELLED), None):
         reason = f"task {gone.id}, a part of it, was cancelled ({title(gone.spec)})"
@@ -512,7 +516,7 @@ def _with_parts(tx: Transaction, parent: Task) -> Task:
 
 
 def sum_spent_on_subtasks(conn: Connection, task_id: int) -> Spent:
-    """Sum the use of models by a task's subtasks since its owner last asked for it."""
+    """Sum the use of models by a task's subtasks since its owner last requested the task."""
     entry = store.read(conn, task_id)
     before = entry.task.attempt - entry.tries
     subtasks = (part.task for part in store.subtasks(conn, task_id))
@@ -521,13 +525,16 @@ def sum_spent_on_subtasks(conn: Connection, task_id: int) -> Spent:
 
 
 def title(spec: TaskSpec) -> str:
-    """The first line of a description, short enough for a list."""
+    """Return the first line of a description, cut for a list."""
     line = spec.description.split("\n", 1)[0]
     return line if len(line) <= 100 else line[:99] + "…"
 
 
 def settle_status(tx: Transaction, task: Task, reason: str) -> Task:
-    """Let a task of this node alone stand where its dependencies and its time have it; from `shared` by the queue."""
+    """Move a task of this node to the status that its dependencies and its time require.
+
+    A shared task is queued first.
+    """
     if task.status is Status.SHARED:
         task = move(tx, task, Status.QUEUED, reason=reason)
     status = _first_status(store.dependencies(tx.conn, task.id), task.spec.not_before, tx.now)
@@ -536,20 +543,20 @@ def settle_status(tx: Transaction, task: Task, reason: str) -> Task:
 
 
 def _first_status(needed: Mapping[int, Status], not_before: datetime | None, now: datetime) -> Status:
-    """The status of a queued task whose dependencies have these statuses."""
+    """Return the status of a new or unblocked task whose dependencies have these statuses."""
     if any(status is not Status.DONE for status in needed.values()):
         return Status.BLOCKED
     return Status.SCHEDULED if not_before and not_before > now else Status.QUEUED
 
 
 def _unmet(needed: Mapping[int, Status]) -> str:
-    """Name the dependencies that will not be done any more, in a sentence; empty for none."""
+    """Return a sentence on the dependencies that can no longer be done; empty if there are none."""
     ended = [f"{other} ({status})" for other, status in needed.items() if status in ENDED - {Status.DONE}]
     return f"depends on what did not succeed: task {name_first(ended)}" if ended else ""
 
 
 def _differing(stored: TaskSpec, sent: TaskSpec) -> tuple[str, ...]:
-    """The fields in which two tasks differ, as they are stored."""
+    """Return the fields in which two tasks differ, compared in their stored form."""
     sent = decode(TaskSpec, encode(sent))
     names = (field.name for field in fields(TaskSpec))
     return tuple(name for name in names if getattr(stored, name) != getattr(sent, name))

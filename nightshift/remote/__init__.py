@@ -1,1 +1,1 @@
-"""Connections to other machines: the hub, forges, servers of tools."""
+"""Connections to other machines: the hub, forges and tool servers."""

@@ -1,1 +1,1 @@
-"""The weekly report's parts: figures, what follows from them, and the page."""
+"""The parts of the weekly report: figures, conclusions from them, and the page."""

@@ -1,9 +1,9 @@
-"""The morning brief: what came of the work since its owner last looked, in one line whose parts can be followed.
+"""The morning brief: the results of the work since the owner last looked, in one line whose parts can be linked.
 
-One function reads it (`read`), one puts it into words (`parts_of`), and whoever tells of it uses these: the page, the
-API, notices, the head of the weekly report. Since when is its owner's choice: since he marked a brief as read, last
-night (20:00 to 08:00 by the clock on the machine's wall), or today. What is marked as read is all up to a moment, never
-“now”: what happened while he read is in the next brief.
+`read` reads it and `parts_of` puts it into words; the page, the API, notices and the head of the weekly report all use
+these two. The owner chooses the span: since the last brief marked as read, last night (20:00 to 08:00 in the machine's
+time zone), or today. A brief is marked as read up to its end, never up to “now”, so events that happen while the owner
+reads are in the next brief.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from nightshift.storage.db.database import Database
 from nightshift.storage.db.state_store import StateStore
 
 READ = "brief_read"
-"""Under this key the database keeps up to when its owner has read (`core.clock.to_text`)."""
+"""State key: the time up to which the owner has read the brief (`core.clock.to_text`)."""
 EVENING, MORNING = time(20), time(8)
 FIRST = timedelta(hours=24)
-"""The span of the first brief."""
+"""The length of the first brief's span."""
 
 
 class Span(StrEnum):
-    """Since when a brief tells."""
+    """The span of a brief."""
 
     READ = "read"
     NIGHT = "night"
@@ -54,13 +54,14 @@ class Topic(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """The figures of a brief. `common` is how many of the failed tasks failed for the commonest cause.
+    """The figures of a brief. `common` is the number of failed tasks with the most common cause.
 
     `drafts` are changes that did not pass, on the branches of their tasks; `unpushed` tasks could not be pushed.
 
-    `waiting` counts tasks that wait for `trouble` around them (the first, where there are several), as it is now.
+    `waiting` counts tasks that wait because of a problem outside them, as of now; `trouble` is the problem (the first,
+    if there are several).
 
-    `needs` counts decisions that wait for the owner, `unread` commits that he has not read, both as it is now.
+    `needs` counts decisions that wait for the owner, and `unread` commits that the owner has not read, both as of now.
     """
 
     landed: int
@@ -86,7 +87,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brief:
-    """The brief of a span, since ≤ t < until; `done` counts tasks, those that needed no change among them."""
+    """The brief of a span, since ≤ t < until; `done` counts finished tasks, including tasks that needed no change."""
 
     since: Moment
     until: Moment
@@ -101,7 +102,7 @@ class Brief:
 
 
 def read(database: Database, since: datetime, until: datetime) -> Brief:
-    """The brief of a span.
+    """Read the brief of a span.
 
     Raises:
         StoreError: the database cannot be read.
@@ -126,19 +127,19 @@ def read(database: Database, since: datetime, until: datetime) -> Brief:
 
 
 def read_up_to(database: Database) -> datetime | None:
-    """Up to when its owner has read; None where he never said so."""
+    """Return the time up to which the owner has read; None if no brief was ever marked as read."""
     stored_time = StateStore(database).get(READ)
     return from_text(stored_time) if isinstance(stored_time, str) else None
 
 
 def bounds(database: Database, span: Span, now: datetime, zone: tzinfo | None = None) -> tuple[datetime, datetime]:
-    """The beginning and the end of a span. Whoever never marked a brief as read gets the last 24 hours.
+    """Return the beginning and end of a span. If no brief was ever marked as read, `READ` is the last 24 hours.
 
     Args:
-        database: knows what was read.
-        span: which one.
-        now: the time.
-        zone: where evening and morning are; without one, where the machine is.
+        database: stores up to when the owner has read.
+        span: the kind of span.
+        now: the current time.
+        zone: the time zone of evening and morning; the machine's if None.
     """
     if span is Span.READ:
         since = read_up_to(database) or now - FIRST
@@ -151,12 +152,12 @@ def bounds(database: Database, span: Span, now: datetime, zone: tzinfo | None = 
 
 
 def line(figures: Figures) -> str:
-    """All parts in one line."""
+    """Return all parts as one line."""
     return ", ".join(part.text for part in parts_of(figures))
 
 
 def parts_of(figures: Figures) -> list[Part]:
-    """The parts of the line; what is nothing to speak of is left out, but what landed is always said."""
+    """Return the parts of the line; empty parts are left out, except the number of landed tasks."""
     spent = figures.spent
     parts = [
         (Topic.LANDED, f"{number(figures.landed)} landed", True),

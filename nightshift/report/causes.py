@@ -1,9 +1,9 @@
-"""Failed tasks by their cause: those that failed over the same mistake, or for the same reason, are one cluster.
+"""Groups failed tasks by cause: tasks that failed with the same error, or for the same reason, form one cluster.
 
-The mistake is the normalised signature of the failure that was left at the end (`storage.memory.signature`), without
-the names of the functions that it went through: those differ from task to task. Where an attempt came to no failure of
-its own (the model was away, the budget was spent), the reason that it ended with says the cause, normalised alike. A
-task that failed because another one did belongs to the cause of that one: what settles it settles both.
+The error is the normalised signature of the last failure (`storage.memory.signature`), without the names of the
+functions in its traceback, which differ from task to task. If an attempt has no failure of its own (the model was
+unavailable, the budget was spent), its end reason, normalised in the same way, is the cause. A task that failed because
+of a dependency belongs to the cause of that dependency: one fix settles both.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from nightshift.storage.db.brief_queries import FailedTask
 from nightshift.storage.memory.signature import DIFFERS, is_frame, signature
 
 _ENDED_OTHERWISE = frozenset({Ending.ERROR, Ending.CRASHED, Ending.REFUSED, Ending.DEPENDENCY})
-"""How a task ends of which the failures of its tests say nothing."""
+"""Endings to which a task's test failures are irrelevant."""
 _MISSING = re.compile(
     r"No module named ['\"](?P<python>[\w.]+)['\"]|Cannot find (?:module|package) ['\"](?P<js>[^'\"./][^'\"]*)['\"]"
 )
 _NAMES = re.compile(r"[\w.$]+(?=\(\))|\d+")
 _ASSERTED = re.compile(r"\bassert\b.*?(?: (==|!=|<=|>=|<|>|is not|not in|is|in) .*)?$")
 TITLE_CHARS = 300
-# Thousands of tasks end with the same few words, and a signature takes a tenth of a millisecond.
+# Cached: thousands of tasks end with the same few reasons, and a signature takes a tenth of a millisecond.
 _of_reason = lru_cache(maxsize=1024)(signature)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """Why some tasks failed. `id` is the same for the same cause at any time.
+    """The reason why some tasks failed. `id` is always the same for the same cause.
 
-    `title` says it in a line: the error where there is one, else the reason. `module` is the module that was missing,
-    if that is the cause. `tasks` are in the order of their ids.
+    `title` is the error in one line, or else the reason. `module` is the missing module, if that is the cause. `tasks`
+    are in the order of their ids.
     """
 
     id: str
@@ -46,7 +46,7 @@ class Cause:
 
 
 def cluster(failed: Sequence[FailedTask]) -> list[Cause]:
-    """The causes of failed tasks, the commonest first."""
+    """Return the causes of failed tasks, the most common first."""
     by_id = {task.id: task for task in failed}
     groups: dict[str, list[FailedTask]] = {}
     for task in failed:
@@ -56,7 +56,10 @@ def cluster(failed: Sequence[FailedTask]) -> list[Cause]:
 
 
 def _root(task: FailedTask, by_id: Mapping[int, FailedTask]) -> FailedTask:
-    """The task for whose sake this one failed, itself where it failed by itself; a dependency is always older."""
+    """Return the task whose failure made this one fail, or the task itself.
+
+    A dependency is always older, so this ends.
+    """
     other = by_id.get(task.blocker or 0) if task.ending is Ending.DEPENDENCY else None
     return task if other is None else _root(other, by_id)
 
@@ -73,14 +76,14 @@ def _key(task: FailedTask) -> str:
 
 @lru_cache(maxsize=1024)
 def _drop_names(signature: str) -> str:
-    """Return a signature without the values and the names of functions that differ from task to task."""
+    """Return a signature without values and function names, which differ from task to task."""
     lines = (line for line in signature.split("\n") if not (is_frame(line) or re.match(r"\s*\+\s", line)))
     shown = (line if line.startswith(DIFFERS) else _ASSERTED.sub(r"assert \1", line) for line in lines)
     return "\n".join(dict.fromkeys(_NAMES.sub("", line) for line in shown))
 
 
 def _module(task: FailedTask) -> str:
-    """Return the name of a missing module: the signature leaves quoted names out, but here they are the cause."""
+    """Return the name of a missing module. Signatures omit quoted names, but here the name is the cause."""
     match = _MISSING.search(task.error) if _speaks(task) else None
     return (match["python"].partition(".")[0] if match["python"] else match["js"]) if match else ""
 

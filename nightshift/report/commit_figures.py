@@ -1,4 +1,4 @@
-"""The figures on commits: how many, how large, what vouches for them, what became of them, and which to read first."""
+"""The figures on commits: number, size, evidence, what happened to them, and which to read first."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _PATCHED = re.compile(r"^(?:--- a/|\+\+\+ b/)(.+)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
-    """The commits in one repository; `name` is empty for the daemon's own."""
+    """The commits in one repository; `name` is empty for the daemon's own workspace."""
 
     name: str
     commits: int
     added: int
     removed: int
     unknown: int
-    """Commits whose size is not known."""
+    """Number of commits whose size is not known."""
     integrated: int
     pushed: int
     reverted: int
@@ -35,28 +35,28 @@ class Repository:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitFigures:
-    """The commits of the span; `rank_commits` has all of them, those to be read first in front."""
+    """The commits of the span; `ranked` contains all of them, those to read first at the front."""
 
     repositories: Sequence[Repository]
     total: Repository
     labels: Mapping[str, int]
     ranked: Sequence[Ranked]
     unread_before: int
-    """Commits older than the span that nobody has read."""
+    """Number of commits older than the span that the owner has not read."""
 
     @property
     def unread(self) -> int:
-        """Those of the span that were neither read nor reverted."""
+        """Number of commits of the span that were neither read nor reverted."""
         return sum(not ranked.decided for ranked in self.ranked)
 
     def unread_at(self, level: Level) -> int:
-        """How many of the unread ones have this level."""
+        """Count the unread commits with this level."""
         return sum(not ranked.decided and ranked.level == level for ranked in self.ranked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """The input of the ranks besides the commits: failures, asks, first uses of packages, and the log."""
+    """The inputs of the ranking in addition to the commits: failures, asks, first uses of packages, and the log."""
 
     failures: Sequence[FailureRow]
     asks: Sequence[AskRow]
@@ -65,7 +65,7 @@ class Surroundings:
 
 
 def fold(commits: Sequence[CommitRow], around: Surroundings, unread_before: int) -> CommitFigures:
-    """The figures of the commits of a span."""
+    """Compute the figures of the commits of a span."""
     names = count_each(commit.asked_repo for commit in commits)
     return CommitFigures(
         repositories=[_repository(name, [c for c in commits if c.asked_repo == name]) for name in names],
@@ -77,7 +77,7 @@ def fold(commits: Sequence[CommitRow], around: Surroundings, unread_before: int)
 
 
 def rank_commits(commits: Sequence[CommitRow], around: Surroundings) -> list[Ranked]:
-    """The commits with their ranks, those to be read first in front."""
+    """Return the commits with their ranks, those to read first at the front."""
     touching, granted, regressions = _by_path(around), _find_granted(around), _regressions(around)
     return in_order(
         rank(commit, Around(
@@ -96,12 +96,12 @@ def rank_commits(commits: Sequence[CommitRow], around: Surroundings) -> list[Ran
 
 
 def paths_in(code: str) -> frozenset[str]:
-    """The paths that a stored patch names."""
+    """Return the paths that a stored patch names."""
     return frozenset(_PATCHED.findall(code)) - {"/dev/null"}
 
 
 def short_names(paths: Sequence[str]) -> dict[str, str]:
-    """A short name for each repository: the end of its path, as much of it as tells them apart."""
+    """Return a short name for each repository: the end of its path, as long as needed to be unique."""
     names = {}
     for path in paths:
         parts = [part for part in re.split(r"[/\\]", path) if part]
@@ -129,7 +129,7 @@ def _repository(name: str, commits: Sequence[CommitRow]) -> Repository:
 
 
 def _by_path(around: Surroundings) -> Mapping[tuple[str, str], Sequence[FailureRow]]:
-    """The failures by repository and path of a file that they changed."""
+    """Group the failures by repository and path of each file that they changed."""
     failures = defaultdict[tuple[str, str], list[FailureRow]](list)
     for failure in around.failures:
         for path in paths_in(failure.code) if failure.code else ():
@@ -138,7 +138,7 @@ def _by_path(around: Surroundings) -> Mapping[tuple[str, str], Sequence[FailureR
 
 
 def _find_granted(around: Surroundings) -> Mapping[int, set[str]]:
-    """The findings that an owner let pass himself, by task."""
+    """Return the findings that the owner granted in person, by task."""
     subjects_by_task = defaultdict[int, set[str]](set)
     for ask in around.asks:
         if ask.granted and ask.kind is AskKind.FINDING and not ask.assumed:
@@ -147,7 +147,7 @@ def _find_granted(around: Surroundings) -> Mapping[int, set[str]]:
 
 
 def _regressions(around: Surroundings) -> Mapping[str, set[str]]:
-    """The tests that fail since a commit, by its id."""
+    """Return the tests that fail since a commit, by the commit's id."""
     regressions = defaultdict[str, set[str]](set)
     for row in around.log:
         if row.kind == Kind.REGRESSION:

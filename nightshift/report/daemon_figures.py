@@ -1,4 +1,4 @@
-"""The figures on the daemon itself: how often it started, and what it met. All of them from the log."""
+"""The figures on the daemon itself, from the log: how often it started, and its notable events."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ NOTABLE = {
     Kind.PRUNED: "old rows were pruned",
     Kind.NOTIFIED: "a notice was sent",
 }
-"""The kinds of events that are worth a line each, the gravest first."""
+"""The kinds of events that get a line each, the most serious first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notable:
-    """One kind of event, how often it came, and the last of its messages."""
+    """One kind of event, its count, and its last message."""
 
     kind: Kind
     what: str
@@ -45,7 +45,7 @@ class Notable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonFigures:
-    """`starts` and `crashes` (lives that ended unexpectedly) of the span; `standing` are the pauses at its end."""
+    """`starts` and `crashes` (unexpected ends) of the span; `standing` are the pauses in effect at its end."""
 
     starts: int
     crashes: int
@@ -56,11 +56,11 @@ class DaemonFigures:
 def fold(
     story: Sequence[LogRow], pauses: Mapping[PauseSource, datetime], log: Sequence[LogRow], since: datetime
 ) -> DaemonFigures:
-    """Return the figures of a span.
+    """Compute the figures of a span.
 
     Args:
-        story: starts, stops and pauses up to the end of the span, from the beginning of the log.
-        pauses: the pauses of today with their beginnings.
+        story: starts, stops and pauses from the beginning of the log to the end of the span.
+        pauses: the current pauses with their beginnings.
         log: the notable events of the span.
         since: the beginning of the span.
     """
@@ -75,7 +75,7 @@ def fold(
 
 
 def _find_standing(moves: Sequence[LogRow], pauses: Mapping[PauseSource, datetime]) -> list[PauseSource]:
-    """Find the pauses that stood after the last of these moves; the beginning of an old one may be pruned."""
+    """Return the pauses in effect after the last of these events; the event that began an old one may be pruned."""
     begin = moves[0].at if moves else datetime.max.replace(tzinfo=UTC)
     standing = {source for source, at in pauses.items() if at < begin}
     for row in moves:
@@ -84,7 +84,7 @@ def _find_standing(moves: Sequence[LogRow], pauses: Mapping[PauseSource, datetim
 
 
 def _source(row: LogRow) -> PauseSource:
-    """Return whose pause it is; the first versions knew only those of the owner and of the checkpoint."""
+    """Return the source of a pause; the first versions only had those of the owner and of the checkpoint."""
     name = row.data.get("source") or ("checkpoint" if row.data.get("reason") == "checkpoint" else "owner")
     return PauseSource(name) if name in set(PauseSource) else PauseSource.OWNER
 

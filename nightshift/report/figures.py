@@ -1,4 +1,4 @@
-"""All figures of one span of time, as one fold over what was stored; the report is made from them alone."""
+"""Computes all figures of a time span from stored data; the report is made only from these figures."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ READ = frozenset({
     *commit_figures.KINDS, *daemon_figures.NOTABLE, *guard_figures.KINDS, *learning.KINDS, *model_figures.KINDS,
     Kind.DRAFT_LEFT,
 })  # fmt: skip
-"""The events that the folds look into; all others are only counted."""
+"""Events that the figures need in full; all other events are only counted."""
 STORY = frozenset({*daemon_figures.LIFE, *daemon_figures.HOLDS, Kind.REVERTED})
-"""The events that say something about other times than their own; they are read from the whole log."""
+"""Events that affect times other than their own, so they are read from the whole log."""
 
 
 class Known(StrEnum):
-    """How much of the span the log still has."""
+    """How much of the span the log covers."""
 
     WHOLE = "whole"
     PART = "part"
@@ -47,7 +47,7 @@ class Known(StrEnum):
 class Summary:
     """All figures of one span, since ≤ t < until.
 
-    `log_since` is where the log's part of it begins: later than `since` where older events were pruned.
+    `log_since` is the beginning of the part that the log covers: later than `since` if older events were pruned.
     """
 
     since: datetime
@@ -61,24 +61,24 @@ class Summary:
     daemon: DaemonFigures
     events: Mapping[str, int]
     drafts: Sequence[LogRow]
-    """The newest draft of each task that failed in the span and left one, as the log tells of it."""
+    """The newest draft of each task that failed in the span and left one, from the log."""
 
     @property
     def log_coverage(self) -> Known:
-        """How much of the span the log still has."""
+        """How much of the span the log covers."""
         if self.log_since <= self.since:
             return Known.WHOLE
         return Known.PART if self.log_since < self.until else Known.NOTHING
 
     def happened(self, kind: Kind) -> int:
-        """How often an event was logged, as far as the log goes back."""
+        """Return how often an event was logged, as far as the log goes back."""
         return self.events.get(kind, 0)
 
 
 def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetime) -> Summary:
-    """All figures of one span."""
+    """Compute all figures of one span."""
     log_since = max(since, log.whole_since() or since)
-    # The last end of each task as its row has it, earlier ones as the log has them.
+    # A task's row has its last end; the log has earlier ones.
     ended = last_ends([*log.earlier_ends(since, until), *queries.ended(since, until)])
     story = log.events(None, datetime.max.replace(tzinfo=UTC), STORY)
     commits = _as_they_stood(queries.commits(since, until), story, until)
@@ -112,7 +112,7 @@ def fold(queries: ReportQueries, log: ReportLog, since: datetime, until: datetim
 
 
 def mask_summary(summary: Summary, mask: Callable[[str], str]) -> Summary:
-    """The figures with every text in them passed through `mask`."""
+    """Return the figures with every text masked."""
     masked_summary: Summary = _mask(summary, mask)
     return masked_summary
 
@@ -136,7 +136,7 @@ def _drafts(rows: Iterable[LogRow], ended: Iterable[EndedTask]) -> list[LogRow]:
 
 
 def _as_they_stood(commits: Sequence[CommitRow], story: Iterable[LogRow], until: datetime) -> list[CommitRow]:
-    """The commits with what had been reverted by the end of the span; the ledger knows only what is so today."""
+    """Return the commits as reverted or not at the end of the span; the ledger has only today's state."""
     reverted = dict[str, bool]()
     for row in story:
         if row.kind == Kind.REVERTED:

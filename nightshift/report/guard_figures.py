@@ -1,4 +1,4 @@
-"""The figures on what stood between models and this machine: the checker, the hooks, the sandbox, and its owner."""
+"""The figures on what protected this machine from models: the checker, the hooks, the sandbox, and the owner."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ KILLED = {
     "Crash": "ended by itself",
     "InternalError": "broke the test framework",
 }
-"""Why a run was ended, as the sandbox's verdicts name it."""
+"""Reasons for which the sandbox ended a run, by the name of its verdict."""
 SHOWN = 8
 FAMILIES = frozenset({"python", "js", "command", "package", "bandit", "checker"})
-"""The families of the gates' rules: the part of a name before its first dot."""
+"""The families of the gates' rules: the part of a rule's name before its first dot."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskFigures:
-    """The questions to the owner. `wait_s` is of those he answered in the span, `open_s` of those open at its end."""
+    """The questions to the owner. `wait_s` covers those answered in the span, `open_s` those open at its end."""
 
     asked: int
     granted: int
@@ -39,14 +39,17 @@ class AskFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardFigures:
-    """`blocked` counts failures of the span, which are kept; the rest is told by the log."""
+    """The figures of a span.
+
+    `blocked` comes from stored failures, `asks` from stored questions, the rest from the log.
+    """
 
     blocked: Mapping[str, int]
-    """Rule → tries that it sent back."""
+    """Maps a rule to the number of tries that it rejected."""
     killed: Mapping[str, int]
-    """Why → tries that the sandbox ended."""
+    """Maps a reason to the number of tries that the sandbox ended for it."""
     commands: Mapping[str, int]
-    """Pattern → commands that the hooks refused."""
+    """Maps a pattern to the number of commands that the hooks refused for it."""
     notes: int
     left_out: int
     installed: Sequence[str]
@@ -54,12 +57,12 @@ class GuardFigures:
 
     @property
     def for_packages(self) -> int:
-        """How many of the blocked tries were about packages."""
+        """Number of blocked tries that were about packages."""
         return sum(times for rule, times in self.blocked.items() if rule.startswith("package."))
 
     @property
     def commonest(self) -> list[tuple[str, str, int]]:
-        """The commonest stops: who stopped, because of what, and how often."""
+        """The most common stops: the guard, the reason, and the count."""
         counts = {"gate": self.blocked, "sandbox": self.killed, "hook": self.commands}
         stops = [(by, why, times) for by, each in counts.items() for why, times in each.items()]
         return sorted(stops, key=lambda stop: -stop[2])[:SHOWN]
@@ -68,7 +71,7 @@ class GuardFigures:
 def fold(
     failures: Sequence[FailureRow], asks: Sequence[AskRow], log: Sequence[LogRow], since: datetime, until: datetime
 ) -> GuardFigures:
-    """The figures of a span."""
+    """Compute the figures of a span."""
     kinds = [failure.kind for failure in failures]
     packages = {name for row in log if row.kind == Kind.PACKAGE_INSTALLED for name in row.data.get("packages", ())}
     commands = [row for row in log if row.kind == Kind.COMMAND_BLOCKED]
@@ -84,7 +87,7 @@ def fold(
 
 
 def is_rule(kind: str) -> bool:
-    """Tell whether a failure's kind is a rule of the gates: a family, a dot and a name, all lower case."""
+    """Check whether a failure's kind is a rule of the gates: a family, a dot and a name, all lower case."""
     family, dot, name = kind.partition(".")
     return bool(dot and name) and family in FAMILIES and kind == kind.lower() and " " not in kind
 

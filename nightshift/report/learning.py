@@ -1,4 +1,4 @@
-"""The figures on failures and on memory: what went wrong most often, what was learned, and whether recalling helps."""
+"""The figures on failures and memory: the most common failures, the lessons, and whether recalling them helps."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from nightshift.storage.db.report_queries import FailureRow, LogRow, TrialRow
 KINDS = (Kind.LESSON_RECALLED,)
 COMMONEST = 6
 ENOUGH = 20
-"""Fewer cases than this on either side are too few to compare."""
+"""Minimum number of attempts on either side for a comparison."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
     """A kind of failure by its normalised signature.
 
-    `example` is the error as it was met first in the span, `lesson` the newest thing learned from it, if anything.
+    `example` is the first such failure in the span, `lesson` the newest lesson from them, if any.
     """
 
     signature: str
@@ -33,19 +33,19 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uplift:
-    """Attempts that were to see lessons against those that saw none, by lot; a lesson was near to each of them."""
+    """Attempts that were shown lessons, and a random control group without; each had a relevant lesson."""
 
     shown: Share
     control: Share
 
     @property
     def enough(self) -> bool:
-        """Tell whether both sides have enough attempts to be compared at all."""
+        """True if both sides have enough attempts for a comparison."""
         return min(self.shown.whole, self.control.whole) >= ENOUGH
 
     @property
     def solved(self) -> Interval | None:
-        """By how much more often attempts were solved with lessons; None where a side is empty."""
+        """How much more often attempts were solved with lessons; None if a side is empty."""
         if not (self.shown.whole and self.control.whole):
             return None
         return difference(self.shown, self.control)
@@ -55,8 +55,9 @@ class Uplift:
 class Learning:
     """The figures of learning. `stored` and `fixed` count failures of the span, `solutions` lessons of solved tasks.
 
-    `recalled` is how often lessons were; the log tells it. `uplift` is of all attempts that had ended by the end of the
-    span, `lately` of those that ended within it: a lot that lets few see nothing needs longer than a week to tell.
+    `recalled` is the number of recalled lessons according to the log. `uplift` covers all attempts that ended before
+    the end of the span, `lately` those that ended within it: with a small control group a week is too short for a
+    result.
     """
 
     patterns: Sequence[Pattern]
@@ -71,7 +72,7 @@ class Learning:
 def fold(
     failures: Sequence[FailureRow], solutions: int, trials: Sequence[TrialRow], since: datetime, log: Sequence[LogRow]
 ) -> Learning:  # fmt: skip
-    """The figures of the failures and lessons of a span; `trials` are those of all times up to its end."""
+    """Compute the figures of the failures and lessons of a span; `trials` are all trials up to its end."""
     return Learning(
         patterns=_patterns(failures),
         stored=len(failures),

@@ -1,6 +1,6 @@
-"""The report as Markdown that reads well raw, in a terminal, and rendered, on a forge.
+"""Renders the report as Markdown that reads well both raw in a terminal and rendered on a forge.
 
-What it says stands in one template, `templates/report.md`; every value that is put into it goes through `escape`.
+The text is in one template, `templates/report.md`; every value that is inserted passes through `escape`.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _HELPERS = {
         wording.points, wording.share_of, wording.tenths, wording.words, format_command,
     )
 }  # fmt: skip
-"""The filters and functions of the template."""
+"""The template's filters and functions."""
 
 
 def render(summary: Summary) -> str:
-    """Render the report as Markdown, ending with a newline; the texts in the summary are shown as they are."""
+    """Render the report as Markdown, ending with a newline. Does not mask the texts in the summary."""
     return fill(
         "report.md",
         week=summary,
@@ -60,13 +60,13 @@ def render(summary: Summary) -> str:
 
 
 def fill(template: str, **values: object) -> str:
-    """Fill a template of Markdown, and pad its tables."""
+    """Fill a Markdown template and align its tables."""
     text = _templates().get_template(template).render(**values)
     return re.sub(r"\n{3,}", "\n\n", align(text)).strip() + "\n"
 
 
 def tell_brief(summary: Summary) -> brief.Figures:
-    """Return the figures of the morning brief as they stood at the end of the span."""
+    """Return the figures of the morning brief as of the end of the span."""
     tasks, commits, spend = summary.tasks, summary.commits, summary.usage.cost
     standing = [ranked.commit for ranked in commits.ranked if not (ranked.commit.reverted or ranked.commit.discarded)]
     return brief.Figures(
@@ -100,7 +100,7 @@ def _templates() -> Environment:
 
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,  # Jinja's escaping is for HTML; it leaves alone what `finalize` gives
+        autoescape=True,  # Jinja's HTML escaping; it skips the Markup that `finalize` returns
         finalize=escape,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -112,7 +112,7 @@ def _templates() -> Environment:
 
 
 def align(text: str) -> str:
-    """The text with the cells of each table as wide as the widest of their column."""
+    """Pad the cells of each table to the width of their column."""
     lines = groupby(text.split("\n"), lambda line: line.startswith("|"))
     return "\n".join(line for tables, group in lines for line in (_table(group) if tables else group))
 
@@ -132,7 +132,7 @@ def _pad(cell: str, width: int, right: bool) -> str:
 
 
 def _columns(text: str) -> int:
-    """How many columns of a terminal a text takes."""
+    """Return the width of a text in terminal columns."""
     return sum(
         0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in {"W", "F"}) for char in text
     )

@@ -1,8 +1,8 @@
-"""Texts as Markdown in which they are nothing but texts.
+"""Escapes texts for Markdown so that they have no other effect.
 
-A text becomes one line: printable (no terminal escapes, no bidirectional controls), and each character that Markdown,
-its tables, autolinks, emoji or formulas could take for more than itself is escaped. What is Markdown already is
-`Markup`, and stays as it is.
+A text becomes one printable line (no terminal escapes, no bidirectional controls). Every character that Markdown, its
+tables, autolinks, emoji or formulas could interpret is escaped. Text that already is Markdown has the type `Markup`,
+and stays unchanged.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from markupsafe import Markup
 from nightshift.core.text.masking import printable
 
 _MARKUP = re.compile(
-    r"[\\`*\[\]<|~$]"  # escapes, code, emphasis, links, tags, tables, struck text, formulas
-    r"|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"  # emphasis; within a word it is none
+    r"[\\`*\[\]<|~$]"  # escapes, code, emphasis, links, tags, tables, strikethrough, formulas
+    r"|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"  # emphasis, which does not exist within a word
     r"|&(?=[#A-Za-z])|:(?=//)|:(?=[a-z_][\w+-]*:)|@(?=\w)"  # character references, links, emoji, mentions
     r"|(?<=www)\.",
     re.IGNORECASE,
 )
 _AT_START = re.compile(r"^(?:[#>]|[-+=](?![0-9A-Za-z])|(?P<digits>\d{1,9})(?P<dot>[.)])(?=\s|$))")
-"""The beginning of a line that makes it a heading, a quotation, a list or a rule."""
+"""Matches the beginning of a line that would make it a heading, a quotation, a list or a rule."""
 
 
 def escape(text: object) -> Markup:
-    """Any text as a line of Markdown that shows as it is."""
+    """Escape any text as one line of Markdown that shows it literally."""
     if isinstance(text, Markup):
         return text
     inline = _MARKUP.sub(lambda match: "\\" + match[0], _flat(str(text)))
@@ -33,7 +33,7 @@ def escape(text: object) -> Markup:
 
 
 def code(text: str, *, in_table: bool = False) -> Markup:
-    """Any text as a code span that shows as it is; the fence is longer than any run of backticks in it."""
+    """Return any text as a code span that shows it literally; the fence is longer than any run of backticks in it."""
     flat = _flat(text)
     if not flat:
         return Markup()
@@ -44,7 +44,7 @@ def code(text: str, *, in_table: bool = False) -> Markup:
 
 
 def sentence(form: str, *values: object) -> Markup:
-    """Markdown of ours with values in the place of its `{}`, each escaped unless it is Markdown itself."""
+    """Fill the `{}` of our own Markdown with values, escaping each value that is not Markdown itself."""
     return Markup(form.format(*map(escape, values)))  # noqa: S704  as above
 
 

@@ -1,4 +1,4 @@
-"""The figures on models: what they were asked, what that cost and took, and what the built-in engine spared."""
+"""The figures on models: number of calls, their cost and duration, and the calls that the built-in engine saved."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KINDS = (Kind.MODEL_FAILED, Kind.MODEL_FALLBACK, Kind.BUDGET_REACHED, Kind.MODEL
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """The cost of calls. `unpriced_tokens` belong to calls whose price is not known, which add nothing to `usd`."""
+    """The cost of calls. `unpriced_tokens` belong to calls without a known price, which add nothing to `usd`."""
 
     usd: float = 0.0
     tokens: int = 0
@@ -23,13 +23,13 @@ class Cost:
 
     @property
     def is_known(self) -> bool:
-        """Tell whether `usd` says anything: there were no calls, or some had a price."""
+        """True if `usd` is meaningful: there were no calls, or some had a price."""
         return not self.tokens or self.unpriced_tokens < self.tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFigures:
-    """One model of one backend."""
+    """The figures of one model of one backend."""
 
     backend: str
     model: str
@@ -42,7 +42,7 @@ class ModelFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineFigures:
-    """The built-in engine: it `saved` so many of all `replies`, and `solved` so many tasks without any model."""
+    """The built-in engine: of all `replies` it `saved` this many, and it `solved` this many tasks without a model."""
 
     replies: int
     saved: int
@@ -51,25 +51,25 @@ class EngineFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """All models together. What failed is told by the log."""
+    """All models together. The figures of failures come from the log."""
 
     models: Sequence[ModelFigures]
     cost: Cost
     engine: EngineFigures
     failed: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    """Backend and error → calls."""
+    """Maps backend and error to the number of failed calls."""
     fallbacks: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    """From and to → how often."""
+    """Maps the first and the answering model to the number of fallbacks."""
     budgets: Mapping[str, int] = field(default_factory=dict)
-    """Budget that was reached → how often."""
+    """Maps an exhausted budget to the number of times."""
 
     @property
     def calls(self) -> int:
-        """All that were answered."""
+        """Number of answered calls."""
         return sum(model.calls for model in self.models)
 
     def failures(self) -> dict[str, int]:
-        """Failed calls by backend."""
+        """Return the number of failed calls by backend."""
         counts = dict[str, int]()
         for (backend, _), count in self.failed.items():
             counts[backend] = counts.get(backend, 0) + count
@@ -77,7 +77,7 @@ class Usage:
 
 
 def fold(calls: Sequence[ModelCall], commits: Iterable[CommitRow], log: Sequence[LogRow]) -> Usage:
-    """The figures of the calls of a span."""
+    """Compute the figures of the calls of a span."""
     groups: dict[tuple[str, str], list[ModelCall]] = {}
     for call in calls:
         groups.setdefault((call.backend, call.model), []).append(call)

@@ -1,4 +1,4 @@
-"""A forecast in words, as the page, the terminal and notices say it; times are of the machine's zone, and name it."""
+"""A forecast in words for the page, the terminal and notices. Times are in the machine's time zone, which is named."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from nightshift.storage.db.sqlite import Connection
 class Outlook:
     """A forecast in sentences.
 
-    `line` is the whole in brief (`14 tasks, done about 04:20 CET, $0.80 of $5 left`), empty where nothing is open.
-    `range` says between which times and costs eight of ten courses lie, and on what that rests; empty where nothing was
-    measured. `warning` says that the day's budget will not be enough; empty where it likely is.
+    `line` is the summary (`14 tasks, done about 04:20 CET, $0.80 of $5 left`); empty if no task is open. `range` gives
+    the times and costs between which the result lies in eight of ten cases, and the data behind them; empty if nothing
+    was measured. `warning` says that the day's budget will not be enough; empty if it probably is.
     """
 
     line: str = ""
@@ -29,9 +29,9 @@ class Outlook:
 
 
 def read(conn: Connection, work: WorkSettings, now: datetime) -> tuple[Forecast, Outlook]:
-    """The forecast of the open tasks, with its words."""
+    """Return the forecast of the open tasks, and its words."""
     forecast = foreseen(conn, work, now)
-    # Quiet hours end by the clock and are counted; when any other reason ends is not known.
+    # Quiet hours end at a known time, which the forecast includes; for any other pause the end is unknown.
     is_held = any(reason.source is not PauseSource.QUIET for reason in pauses.read(conn).reasons)
     return forecast, outlook(forecast, now, is_held=is_held)
 
@@ -41,8 +41,8 @@ def outlook(forecast: Forecast, now: datetime, *, is_held: bool = False) -> Outl
 
     Args:
         forecast: the forecast.
-        now: decides which times need their day.
-        is_held: no task is started until somebody acts: how long the work takes is told then, and no time.
+        now: the current time; decides which times need their day.
+        is_held: True if no task is started until somebody acts; then durations are given instead of times.
     """
     waits = _waits(forecast)
     if not forecast.tasks:
@@ -61,7 +61,7 @@ def outlook(forecast: Forecast, now: datetime, *, is_held: bool = False) -> Outl
         done, first, last = f"done {_about(forecast.done_at.middle, now)}", forecast.done_at.low, forecast.done_at.high
         between = f"done between {_when(first, now)} and {_when(last, now)}"
         between = between if _when(first, now) != _when(last, now) else ""
-    if warning:  # the work stops for the rest of the day, so a time at which all is done would be wrong
+    if warning:  # the work stops for the rest of the day, so an end time would be wrong
         done = between = ""
     return Outlook(
         line=", ".join(filter(None, (tasks, done, _cost(forecast), *waits))),
@@ -123,7 +123,10 @@ def _about(at: datetime | None, now: datetime) -> str:
 
 
 def _when(at: datetime | None, now: datetime) -> str:
-    """A time to the minute with its zone; of another day than today with the day, but not in the night that comes."""
+    """Format a time to the minute with its zone, and with the day unless it is within 18 hours.
+
+    None is more than two weeks away.
+    """
     if at is None:
         return "two weeks from now"
     is_near = at - now < timedelta(hours=18)

@@ -1,7 +1,7 @@
-"""The Markdown of a report as the elements that the dashboard draws; a text in them can be no markup.
+"""Converts a report's Markdown to the elements that the dashboard draws; text in it can never become markup.
 
-Reports of earlier versions, of which the Markdown is always there, are read alike. Nothing in a report is a link, a
-picture or HTML.
+Reports of earlier versions, which always exist as Markdown, are read in the same way. A report contains no links,
+pictures or HTML.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element with its attributes, and the texts and elements in it."""
+    """An element with its attributes, and its child elements and texts."""
 
     tag: str
     attributes: Mapping[str, str]
@@ -31,7 +31,7 @@ Node = Element | str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A part of the report with a heading; `name` is its anchor."""
+    """A section of the report with a heading; `name` is its anchor."""
 
     name: str
     title: str
@@ -40,7 +40,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """The whole report; `lead` stands before the first section."""
+    """The whole report; `lead` precedes the first section."""
 
     title: str
     lead: Sequence[Element]
@@ -48,7 +48,7 @@ class Document:
 
 
 def read(markdown: str) -> Document:
-    """Read the document that a Markdown text holds."""
+    """Parse a Markdown text into a document."""
     from markdown_it.tree import SyntaxTreeNode  # noqa: PLC0415  only a report needs it
 
     title, lead = "", list[Element]()
@@ -80,7 +80,7 @@ def _parser() -> MarkdownIt:
 
 
 def _draw(node: SyntaxTreeNode) -> Iterator[Node]:
-    """Draw a node of the syntax tree; a node without a tag of its own is drawn as its content."""
+    """Convert a node of the syntax tree to elements; a node without a tag becomes its content."""
     if node.type in {"text", "softbreak", "hardbreak"}:
         yield node.content if node.type == "text" else "\n"
     elif node.type in {"code_inline", "fence"}:
@@ -101,5 +101,5 @@ def _draw_children(node: SyntaxTreeNode) -> list[Node]:
 
 
 def _text(node: SyntaxTreeNode) -> str:
-    """Return all that is said in a node, without marks."""
+    """Return the text in a node, without markup."""
     return "".join(child.content for child in node.walk() if child.type in {"text", "code_inline"})

@@ -1,4 +1,4 @@
-"""The ranks of commits for whoever reads them one by one: the weekly report's points, for any commits at any time."""
+"""Ranks commits with the weekly report's points, for any commits at any time."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from nightshift.storage.db.database import Database
 from nightshift.storage.db.report_queries import ReportLog, ReportQueries
 
 LOOKED_BACK = timedelta(days=30)
-"""Failures, asks and regressions of older times change no rank: there are many, and the reports have told of them."""
+"""Age limit for failures, asks and regressions in a rank: older ones are many, and earlier reports covered them."""
 
 
 AT_ONCE = 2000
-"""So many commits are counted in one go: each go reads the failures of the last days once."""
+"""Commits counted per batch; each batch reads the failures of the last days once."""
 
 
 def count_points(database: Database, ledger: CommitLedger, now: datetime) -> int:
-    """Note the points of commits that have none noted; gives how many that were.
+    """Store the points of commits that have none yet; return the number of these commits.
 
     Raises:
         StoreError: the database cannot be read or written.
@@ -33,7 +33,7 @@ def count_points(database: Database, ledger: CommitLedger, now: datetime) -> int
 
 
 def find_regressions(database: Database, now: datetime) -> set[str]:
-    """The commits (full ids) since which a test fails, by the log of the last days.
+    """Return the commits (full ids) since which a test fails, from the log of the last days.
 
     Raises:
         StoreError: the database cannot be read.
@@ -43,7 +43,7 @@ def find_regressions(database: Database, now: datetime) -> set[str]:
 
 
 def ranks(database: Database, ids: Iterable[int], now: datetime) -> dict[int, Ranked]:
-    """The rank of each of these commits of the ledger, by its id there, those to be read first in front.
+    """Return the rank of each of these commits by its ledger id, those to read first at the front.
 
     Raises:
         StoreError: the database cannot be read.

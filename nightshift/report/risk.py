@@ -1,10 +1,10 @@
-"""The commits that are worth reading first: a sum of points, each with its reason.
+"""Ranks commits by how much they are worth reading: a sum of points, each with its reason.
 
-The size of a change, how many files and what kind of files it touches, and what happened to these files before are what
-predicts faults best (Y. Kamei et al., “A large-scale empirical study of just-in-time quality assurance”, IEEE
-Transactions on Software Engineering 39 (2013), 757-773). To that comes what this agent knows of its own work: how much
-the verdict is worth, how hard the tries were, and what its gates have said. The points are a judgement, not a
-probability; they are stated in `WEIGHTS` and nowhere else, and the report shows which of them made up a rank.
+The best predictors of faults are the size of a change, the number and kind of files it touches, and what happened to
+these files before (Y. Kamei et al., “A large-scale empirical study of just-in-time quality assurance”, IEEE
+Transactions on Software Engineering 39 (2013), 757-773). Added to that is what this agent knows of its own work: how
+reliable the verdict is, how many tries were needed, and what its gates said. The points are a judgement, not a
+probability. They are defined only in `WEIGHTS`, and the report shows which of them made up a rank.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nightshift.storage.db.report_queries import CommitRow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weight:
-    """One cause of risk: `points` for each time it is met, at most `most` for one commit."""
+    """One cause of risk: `points` for each occurrence, at most `most` for one commit."""
 
     points: int
     most: int
@@ -62,14 +62,14 @@ WEIGHTS = {
     "left_out": Weight(points=6, most=6, why="the model wrote files that steer tests; they were left out"),
     "later_failures": Weight(points=5, most=15, why="what builds on it may have met a fault of it"),
 }  # fmt: skip
-"""All weights; ties go to the older commit."""
+"""All weights. Reasons with equal points are listed in this order."""
 
 HIGH, MEDIUM = 50, 25
 _LINES, _FILES, _ITERATIONS = 25, 3, 3
 
 
 class Level(StrEnum):
-    """How much a commit asks to be read."""
+    """How important it is to read a commit."""
 
     HIGH = "high"
     MEDIUM = "medium"
@@ -78,7 +78,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reason:
-    """Points of one cause, in words; `weight` is its key in `WEIGHTS`."""
+    """The points of one cause, with a text; `weight` is its key in `WEIGHTS`."""
 
     weight: str
     points: int
@@ -87,10 +87,10 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
-    """The surroundings of one commit.
+    """The context of one commit.
 
-    `granted` are the subjects of findings that its owner allowed, `first_packages` those that no commit of the
-    repository used before, `later_failures` the later tasks that failed on files of it, `regressions` the tests that
+    `granted` are the subjects of findings that the owner allowed, `first_packages` the packages that no earlier commit
+    of the repository used, `later_failures` the later tasks that failed on its files, and `regressions` the tests that
     fail since.
     """
 
@@ -102,7 +102,7 @@ class Around:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranked:
-    """A commit with its rank. `decided` tells that it was read or reverted."""
+    """A commit with its rank."""
 
     commit: CommitRow
     points: int
@@ -110,17 +110,17 @@ class Ranked:
 
     @property
     def level(self) -> Level:
-        """The points in a word."""
+        """The level that the points amount to."""
         return Level.HIGH if self.points >= HIGH else Level.MEDIUM if self.points >= MEDIUM else Level.LOW
 
     @property
     def decided(self) -> bool:
-        """Tell whether its owner has read it or taken it back."""
+        """True if the owner has read the commit or reverted it."""
         return self.commit.reviewed or self.commit.reverted
 
     @property
     def commands(self) -> list[tuple[str, str]]:
-        """The possible next steps, each with its command; nothing where it is decided."""
+        """The possible next steps, each with its command; empty if the commit is decided."""
         commit = self.commit
         where = f" --repo {shlex.quote(commit.asked_repo)}" if commit.asked_repo else ""
         return [] if self.decided else [
@@ -131,14 +131,14 @@ class Ranked:
 
 
 def rank(commit: CommitRow, around: Around) -> Ranked:
-    """The points of one commit, the weightiest reason first."""
+    """Compute the points of one commit, with the reason of most points first."""
     all_reasons = [*_of_verdict(commit), *_of_change(commit), *_of_attempt(commit), *_of_surroundings(around)]
     reasons = sorted(all_reasons, key=lambda reason: (-reason.points, list(WEIGHTS).index(reason.weight)))
     return Ranked(commit=commit, points=sum(reason.points for reason in reasons), reasons=reasons)
 
 
 def in_order(ranked: Iterable[Ranked]) -> list[Ranked]:
-    """Those to be read before those that were, then by points, then the older one."""
+    """Sort commits: undecided ones first, then by points, then the older first."""
     return sorted(ranked, key=lambda row: (row.decided, -row.points, row.commit.id))
 
 
@@ -181,7 +181,7 @@ def _of_change(commit: CommitRow) -> list[Reason]:
 
 
 def lines_of(commit: CommitRow) -> int:
-    """Lines that came and went, as far as the ledger knows them."""
+    """Return the number of added and removed lines, as far as the ledger has them."""
     return sum((file.added or 0) + (file.removed or 0) for file in commit.files or ())
 
 
@@ -235,7 +235,7 @@ def _times(count: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Area:
-    """Files of one concern. `points` is what touching it adds to the rank of a commit; `pattern` is met by the path."""
+    """Files of one concern. Touching a path that matches `pattern` adds `points` to the rank of a commit."""
 
     name: str
     points: int
@@ -244,7 +244,7 @@ class Area:
 
 
 def _words(*words: str) -> str:
-    """A pattern that finds the words as whole words of a path, also with `_`, `-` or `.` between them."""
+    """Return a pattern that finds these words as whole words of a path, separated by `/`, `_`, `-` or `.`."""
     return rf"(?:^|[/_.-])(?:{'|'.join(words)})(?=$|[/_.-])"
 
 
@@ -278,13 +278,13 @@ AREAS = (
     _area("money", 10, _words("payments?", "billing", "invoices?", "checkout", "prices?", "pricing", "refunds?"),
           "mistakes in it cost directly, and are seen late"),
 )  # fmt: skip
-"""The areas, in the order in which they are named. `docs/manual/report.md` has them too."""
+"""The areas, in the order in which they are named. `docs/manual/report.md` lists them too."""
 
 
 def areas_of(paths: Iterable[str]) -> dict[str, list[str]]:
-    """The areas that paths touch, each with its paths, in the order of `AREAS`.
+    """Return the areas that paths touch, each with its paths, in the order of `AREAS`.
 
-    A test of such a thing is not the thing: it runs in the sandbox alone.
+    Test files do not count, because they run only in the sandbox.
     """
     listed = [path for path in paths if not is_test(path)]
     touched_areas = {area.name: [path for path in listed if area.pattern.search(path)] for area in AREAS}
@@ -292,7 +292,7 @@ def areas_of(paths: Iterable[str]) -> dict[str, list[str]]:
 
 
 def is_test(path: str) -> bool:
-    """Tell whether a path is that of a test, by the names that pytest and node:test collect."""
+    """Check whether a path is a test, by the names that pytest and node:test collect."""
     name = path.rpartition("/")[2]
     return bool(
         re.match(r"test_.*\.py$|.*_test\.py$|conftest\.py$|.*\.(?:test|spec)\.[cm]?[jt]sx?$", name)

@@ -1,4 +1,4 @@
-"""The statistics of the report besides shares and their intervals (`core.shares`)."""
+"""The report's statistics other than shares and their intervals (`core.shares`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """A distribution in three figures; zeros where there was nothing (`count` tells)."""
+    """A distribution in four figures; all zero if there were no values."""
 
     count: int = 0
     median: float = 0.0
@@ -23,7 +23,7 @@ class Spread:
 
 
 def spread(values: Iterable[float]) -> Spread:
-    """Median, 95th percentile (nearest rank: the smallest value that 95 % do not exceed) and largest value."""
+    """Return count, median, 95th percentile (nearest rank: the smallest value that 95 % do not exceed) and maximum."""
     ordered = sorted(values)
     if not ordered:
         return Spread()
@@ -34,5 +34,5 @@ def spread(values: Iterable[float]) -> Spread:
 
 
 def count_each(items: Iterable[T]) -> dict[T, int]:
-    """How often each came, the most frequent first; ties in the order of their names."""
+    """Count each item, the most frequent first; ties in the order of their names."""
     return dict(sorted(Counter(items).items(), key=lambda pair: (-pair[1], str(pair[0]))))

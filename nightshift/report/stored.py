@@ -1,7 +1,7 @@
-"""Reports as they lie in their folder.
+"""Reads reports from their folder.
 
-A folder may hold files of somebody else; only names that a report can have are looked at, so a name can never lead out
-of the folder.
+The folder may contain other files. Only names that a report can have are accepted, so a name can never lead out of the
+folder.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Filed:
 
 
 def list_names(folder: Path) -> list[str]:
-    """List the names of all reports in a folder, the newest span first; none where there is no folder."""
+    """List the names of all reports in a folder, the newest span first; empty if there is no folder."""
     names = [path.stem for path in folder.glob("*.md") if last_moment(path.stem) is not None]
     return sorted(names, key=lambda name: (last_moment(name), name), reverse=True)
 
@@ -36,7 +36,7 @@ def read(folder: Path, name: str) -> Filed:
     """Read a report.
 
     Raises:
-        UnknownReport: there is none of that name.
+        UnknownReport: there is no report of that name.
     """
     path = folder / f"{name}.md"
     if last_moment(name) is None or not path.is_file():

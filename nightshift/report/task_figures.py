@@ -1,4 +1,4 @@
-"""The figures on tasks: how they ended, at which try, how long they took and waited, and why those failed that did."""
+"""The figures on tasks: how they ended, at which try, how long they took and waited, and why tasks failed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SLOWEST = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFigures:
-    """The tasks that ended in the span. `first_try` are done tasks that needed one attempt and one iteration."""
+    """The tasks that ended in the span. `first_try` counts done tasks that needed one attempt and one iteration."""
 
     submitted: int
     open_at_end: int
@@ -29,20 +29,20 @@ class TaskFigures:
     queue_wait_s: Spread
     slowest: Sequence[EndedTask]
     causes: Sequence[Cause]
-    """Of those that failed, as the brief has them."""
+    """The causes of the failed tasks, as in the brief."""
 
     @property
     def ended(self) -> int:
-        """All that ended, however."""
+        """Number of tasks that ended, in any way."""
         return sum(self.by_status.values())
 
     def count(self, status: Status) -> int:
-        """How many ended so."""
+        """Return the number of tasks that ended with this status."""
         return self.by_status.get(status, 0)
 
     @property
     def success(self) -> Share:
-        """Done, of those that ended as done or failed: what its owner cancelled tells nothing about the agent."""
+        """The share of done tasks among done and failed ones. Cancelled tasks say nothing about the agent."""
         return Share(part=self.count(Status.DONE), whole=self.count(Status.DONE) + self.count(Status.FAILED))
 
 
@@ -54,9 +54,10 @@ def fold(
     submitted: int,
     open_at_end: int,
 ) -> TaskFigures:
-    """The figures of the tasks that ended in a span; each task once.
+    """Compute the figures of the tasks that ended in a span; each task appears once.
 
-    `failures` are those of the span, oldest first, `needed` what tasks depend on that failed for another one.
+    `failures` are those of the span, oldest first. `needed` maps each task that failed because of another one to its
+    dependencies.
     """
     worked = [task for task in ended if task.started_at]
     return TaskFigures(
@@ -74,7 +75,7 @@ def fold(
 
 
 def last_ends(ended: Iterable[EndedTask]) -> list[EndedTask]:
-    """Each task once, as it ended last, by id."""
+    """Return each task once, as it last ended, by id."""
     last: dict[int, EndedTask] = {}
     for task in ended:
         if task.id not in last or last[task.id].ended_at <= task.ended_at:
@@ -83,18 +84,18 @@ def last_ends(ended: Iterable[EndedTask]) -> list[EndedTask]:
 
 
 def at_first_try(task: EndedTask) -> bool:
-    """Tell whether it is done, and needed one attempt and one iteration."""
+    """Check whether a task is done and needed only one attempt and one iteration."""
     return task.status is Status.DONE and task.attempt <= 1 and task.iterations <= 1
 
 
 def duration_s(task: EndedTask) -> float:
-    """Seconds from a started task's first start to its end."""
+    """Return the seconds from a started task's first start to its end."""
     assert task.started_at is not None
     return (task.ended_at - task.started_at).total_seconds()
 
 
 def wait_s(task: EndedTask) -> float:
-    """Seconds from when a started task might have begun to when it did; a rest before a later try is no wait."""
+    """Return the seconds that a started task waited after it could have begun, without rests before later tries."""
     assert task.started_at is not None
     asked = task.not_before if task.not_before and task.not_before <= task.started_at else task.created_at
     return max(0.0, (task.started_at - max(asked, task.created_at)).total_seconds())
@@ -103,7 +104,7 @@ def wait_s(task: EndedTask) -> float:
 def _find_failures(
     ended: Iterable[EndedTask], failures: Iterable[FailureRow], needed: Mapping[int, Sequence[int]]
 ) -> list[FailedTask]:
-    """The failed tasks, each with the failure that was left at its end, or the task for whose sake it failed."""
+    """Return the failed tasks, each with its last failure, or with the dependency that made it fail."""
     of_task: dict[int | None, list[FailureRow]] = {}
     for failure in failures:
         of_task.setdefault(failure.task_id, []).append(failure)

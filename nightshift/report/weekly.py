@@ -1,4 +1,4 @@
-"""The report of a week: a fold over what was stored, written as Markdown, with advice that follows from it.
+"""The weekly report: figures from stored data, written as Markdown, with advice based on them.
 
 The same database and the same span give the same bytes: nothing in the report depends on when or where it was written.
 """
@@ -23,7 +23,7 @@ Mask = Callable[[str], str]
 
 
 def summarise(database: Database, since: datetime, until: datetime) -> Summary:
-    """Read and fold one span of time, since ≤ t < until.
+    """Read and compute the figures of one time span, since ≤ t < until.
 
     Raises:
         StoreError: the database cannot be read.
@@ -37,12 +37,12 @@ def render(summary: Summary, mask: Mask | None = None) -> str:
 
 
 def write_report(summary: Summary, reports_dir: Path, mask: Mask | None = None) -> Path:
-    """Write the report, whole or not at all, in the place of one of the same name; gives its path.
+    """Write the report atomically, replacing one of the same name; return its path.
 
     Args:
         summary: the figures.
-        reports_dir: where it goes; made where it is missing.
-        mask: takes secrets out of what tasks and models said; without one they are known by their shape alone.
+        reports_dir: the target folder; created if it is missing.
+        mask: removes secrets from texts of tasks and models; the default recognises secrets only by their form.
 
     Raises:
         OSError: the folder cannot be written.

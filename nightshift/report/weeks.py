@@ -1,4 +1,4 @@
-"""Spans of time and their names: the ISO week, and which span a report is to be about."""
+"""Time spans and their names: the ISO week, and the span that a report covers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from nightshift.storage.db.database import Database
 WEEK = timedelta(days=7)
 _REPORT, _DAY = re.compile(r"([0-9]{4})-W([0-9]{2})"), re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _MINUTE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{4}")
-"""The names that `report_name` gives."""
+"""The forms of names that `report_name` returns."""
 _NAME = re.compile(r"(\d{4})-?W(\d{1,2})", re.IGNORECASE)
 
 
 def report_name(since: datetime, until: datetime) -> str:
-    """The ISO week that the span ends in; for spans much shorter than a week, its last day or minute."""
+    """Return the ISO week in which the span ends; for spans much shorter than a week, its last day or minute."""
     last = until - timedelta(seconds=1)
     if until - since >= timedelta(days=6):
         return f"{last:%G-W%V}"
@@ -24,7 +24,7 @@ def report_name(since: datetime, until: datetime) -> str:
 
 
 def last_moment(name: str) -> datetime | None:
-    """When the span of a report of this name ended, to a day or so; None where no report has such a name."""
+    """Return about when the span of a report of this name ended, to a day; None if no report can have this name."""
     try:
         if match := _REPORT.fullmatch(name):
             return datetime.fromisocalendar(int(match[1]), int(match[2]), 7).replace(tzinfo=UTC)
@@ -38,10 +38,10 @@ def last_moment(name: str) -> datetime | None:
 
 
 def span_of(week: str) -> tuple[datetime, datetime]:
-    """The span of an ISO week such as `2026-W47`: from its Monday, 00:00 UTC, to the next.
+    """Return the span of an ISO week such as `2026-W47`: from its Monday, 00:00 UTC, to the next.
 
     Raises:
-        ValueError: there is no such week; the message is for its reader.
+        ValueError: there is no such week; the message is for the owner.
     """
     match = _NAME.fullmatch(week.strip())
     if match is None:
@@ -55,16 +55,16 @@ def span_of(week: str) -> tuple[datetime, datetime]:
 
 
 def choose_span(database: Database, week: str, now: datetime, days: float) -> tuple[datetime, datetime]:
-    """The span of a week such as `2026-W47`, as far as it is over; where none is named, that since the last checkpoint.
+    """Return the span of a week such as `2026-W47`, up to now; without a week, the span since the last checkpoint.
 
     Args:
-        database: tells when the last checkpoint was.
+        database: contains the time of the last checkpoint.
         week: the week; empty for none.
-        now: the time; what ended just before it counts.
-        days: how far back to go before the first checkpoint.
+        now: the current time, at which the span ends at the latest.
+        days: length of the span in days before the first checkpoint.
 
     Raises:
-        ValueError: there is no such week, or it has not begun; the message is for its reader.
+        ValueError: there is no such week, or it has not begun; the message is for the owner.
         StoreError: the database cannot be read.
     """
     if not week:

@@ -1,6 +1,6 @@
-"""How untrusted code runs: one isolation a file, and how a suite is staged, run and judged.
+"""Runs untrusted code: one isolation per file, and the modules that stage, run and judge a suite.
 
-`choose` picks the isolation; `run_python` runs a piece of code in it.
+`choose` selects the isolation; `run_python` runs a piece of code in it.
 """
 
 from nightshift.sandbox.choice import Choice, choose, remedy

@@ -1,14 +1,15 @@
-"""The strong sandbox: bubblewrap with every layer of the recipe around it.
+"""The strong sandbox: bubblewrap with further layers of isolation around it.
 
     control group → limits of each process → unprivileged user → namespaces, private mounts, seccomp filter → copy-in
 
-What a job sees is put together from nothing: the system's programs and the given mounts read-only, small private
-file systems in memory for `/work`, `/tmp` and `/dev/shm`, no network, no process but its own, no environment but a
-fixed one. Nothing is written back; results leave by the pipes. The command becomes process 1 of its own process
-namespace: nothing inside can kill it, and its end is the end of everything it started.
+The view of a job is built from nothing: the system's programs and the given mounts read-only, small private file
+systems in memory for `/work`, `/tmp` and `/dev/shm`, no network, no processes but its own, and a fixed environment.
+Nothing is written back; results leave through the pipes. The command becomes process 1 of its own process namespace:
+nothing inside can kill it, and its end ends everything it started.
 
-A job counts as started when a random line appears on its standard error; the launch script writes it after the copy,
-before it becomes the command. Without it, whatever the exit code, the isolation failed and nothing untrusted ran.
+A job counts as started when a random line appears on its standard error. The launch script writes that line after the
+copy, just before it becomes the command. Without the line, whatever the exit code, the isolation failed and nothing
+untrusted ran.
 """
 
 from __future__ import annotations
@@ -46,13 +47,13 @@ COUNTERS = tuple(
     )
     if Path("/proc", name).exists()
 )  # fmt: skip
-"""Files that count for the whole machine: one sandbox could move such a value and another one read it."""
+"""Files with counters of the whole machine: one sandbox could change such a value and another one read it."""
 _PROCESSORS = "".join(f"cpu{name} 0 0 0 0 0 0 0 0 0 0\n" for name in (" ", *range(os.cpu_count() or 1)))
 STILL = {
     "/proc/stat": f"{_PROCESSORS}intr 0\nctxt 0\nbtime 0\nprocesses 1\nprocs_running 1\nprocs_blocked 0\n",
     "/proc/loadavg": "0.00 0.00 0.00 1/1 1\n",
 }
-"""Stand-ins for files that programs expect; the others are empty."""
+"""Replacements for files that programs expect; the others are empty."""
 OPEN_CONTAINER = (
     "to run tasks in a container, start it with `--security-opt seccomp=unconfined --security-opt "
     "systempaths=unconfined` and, where the host has AppArmor, `--security-opt apparmor=unconfined`, as compose.yaml "
@@ -78,8 +79,8 @@ class BubblewrapSandbox(Isolation):
     """Runs jobs under bubblewrap.
 
     Args:
-        hierarchy: where control groups are made; None leaves limits to each process alone, which is weaker.
-        nice: how many levels jobs stand back (`sandbox.launcher`).
+        hierarchy: where control groups are made; None leaves only the limits of each process, which is weaker.
+        nice: by how many levels the priority of jobs is lowered (`sandbox.launcher`).
 
     Raises:
         SandboxError: a program is missing, or there is no system-call filter for this machine.
@@ -98,12 +99,12 @@ class BubblewrapSandbox(Isolation):
         self.hierarchy, self.nice = hierarchy, nice
 
     async def begin(self, job: SandboxJob, *, writable: Sequence[Mount] = (), passed: Sequence[int] = ()) -> Begun:
-        """Start a job without its standard input.
+        """Start a job without writing its standard input.
 
         Args:
-            job: what is run.
-            writable: folders of the host that it may write to, also in the place of its own file systems.
-            passed: descriptors that it gets, with the same numbers.
+            job: the job to run.
+            writable: folders of the host that it may write to; they may replace its own file systems.
+            passed: descriptors that it inherits, with the same numbers.
 
         Raises:
             SandboxError: the isolation could not be set up.
@@ -128,7 +129,7 @@ class BubblewrapSandbox(Isolation):
         )
 
     def group(self, limits: SandboxLimits) -> Group | None:
-        """A control group for one job; None where there is none to be had.
+        """Return a control group for one job; None if there are none on this machine.
 
         Raises:
             SandboxError: the kernel refused a limit.
@@ -152,7 +153,7 @@ class BubblewrapSandbox(Isolation):
 
 
 def _prove(finished: Finished, marker: str) -> Finished:
-    """Return the result of the job itself; an error when its mark is missing."""
+    """Return the job's own result; raise an error if its start mark is missing."""
     before, started, output = finished.stderr.partition(f"{marker}\n".encode())
     if not started:
         raise SandboxUnready(_explain(printable(before).strip(), finished.ended))
@@ -161,7 +162,7 @@ def _prove(finished: Finished, marker: str) -> Finished:
 
 
 def _namespaces(job: SandboxJob, descriptors: Sequence[int], writable: Sequence[Mount]) -> list[str]:
-    """The words of bubblewrap itself, up to the command."""
+    """Return the arguments of bubblewrap itself, up to the command."""
     filter_fd, *files = descriptors
     sizes = {"work_mb": job.limits.work_mb, "tmp_mb": job.limits.tmp_mb}
     words = [*namespaces(job.mounts, files[: len(FILES)], **sizes), "--disable-userns"]
@@ -173,10 +174,10 @@ def _namespaces(job: SandboxJob, descriptors: Sequence[int], writable: Sequence[
 
 
 def namespaces(mounts: Sequence[Mount], files: Sequence[int], *, work_mb: int, tmp_mb: int) -> list[str]:
-    """The words that put a sandbox together: namespaces, the system's programs, mounts, private file systems.
+    """Return the arguments that build a sandbox: namespaces, the system's programs, mounts, private file systems.
 
     Args:
-        mounts: what is shown read-only besides.
+        mounts: further folders that are shown read-only.
         files: descriptors of the small files below /etc, in the order of `FILES`.
         work_mb: the size of `/work`.
         tmp_mb: the size of `/tmp`.
@@ -199,7 +200,7 @@ def _seal(*paths: str) -> list[str]:
 
 
 def _inside(job: SandboxJob, marker: str, *, bound_processes: bool) -> list[str]:
-    """The script that fills `/work`, says that the job starts, and becomes the command."""
+    """Return the script that fills `/work`, writes the start mark, and becomes the command."""
     copies = "".join(f"cp -R /src/{n}/. {WORK}/ && " for n in range(len(job.layers)))
     bound = ["prlimit", f"--nproc={job.limits.pids}", "--"] if bound_processes else []
     return ["/bin/sh", "-c", f'{copies}echo {marker} >&2 && exec "$@"', "sh", *bound, *job.argv]
@@ -210,7 +211,7 @@ def _tmpfs(path: str, size_mb: int) -> list[str]:
 
 
 def _system_links() -> Iterator[str]:
-    """`/bin` and its like are links into `/usr` on merged systems, folders on others."""
+    """Yield arguments for `/bin` and similar: links into `/usr` on merged systems, folders on others."""
     for name in ("bin", "sbin", "lib", "lib32", "lib64"):
         path = Path("/", name)
         if path.is_symlink():
@@ -222,13 +223,13 @@ def _system_links() -> Iterator[str]:
 
 
 def in_container() -> bool:
-    """Tell whether a container engine started this: Docker and Podman leave a mark each."""
+    """Check whether this runs in a container: Docker and Podman each leave a mark file."""
     return any(Path(mark).exists() for mark in ("/.dockerenv", "/run/.containerenv"))
 
 
 @contextlib.contextmanager
 def memory_files(*contents: bytes) -> Iterator[list[int]]:
-    """Descriptors of files in memory, for what bubblewrap reads from descriptors."""
+    """Create files in memory for contents that bubblewrap reads from descriptors."""
     descriptors: list[int] = []
     try:
         for content in contents:
@@ -242,7 +243,7 @@ def memory_files(*contents: bytes) -> Iterator[list[int]]:
 
 
 def _explain(text: str, ended: Ended) -> str:
-    """Why bubblewrap did not come up, with the cure where it is known."""
+    """Describe why bubblewrap did not start, with a remedy if one is known."""
     if in_container() and any(refusal in text for refusal in _REFUSALS):
         return f"{text}: {OPEN_CONTAINER}"
     if any(refusal in text for refusal in _REFUSALS[:2]):

@@ -1,12 +1,12 @@
-"""Limits on memory, processes and CPU for a whole job, by control groups: version 2 where delegated, version 1 by hand.
+"""Limits memory, processes and CPU of a whole job by control groups: version 2 if delegated, otherwise version 1.
 
-Per-process limits do not bound a job that forks; only a control group does. A limit counts as set when the kernel
-reads it back: writing a control file through a buffered file object hides the kernel's refusal until the file is
-closed, where nobody looks, so all writes go through `os.write`.
+Per-process limits do not bound a job that forks; only a control group does. A limit counts as set when the kernel reads
+it back. All writes use `os.write`: a buffered file object would hide the kernel's refusal until the file is closed,
+where the error is easily lost.
 
-Groups are made below the one this process is in, so that limits which the owner put on the daemon go on holding. In
-version 2 a group with processes of its own cannot hand controllers on; where the daemon is alone in its group it moves
-itself into a leaf first, which is what a delegated systemd unit expects of it.
+Groups are created below the group of this process, so that limits which the owner set on the daemon still apply. In
+version 2 a group that contains processes cannot delegate controllers. If the daemon is alone in its group, it first
+moves itself into a leaf, as a delegated systemd unit is expected to do.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from nightshift.core.isolation import SandboxLimits
 from nightshift.sandbox import launcher
 
 PERIOD_US = 100_000
-# Without swap accounting in the kernel these are missing, and there is no swap to bound either; older kernels of
-# version 2 have no common fate of a group that runs out of memory.
+# Without swap accounting in the kernel the swap files are missing, but then there is no swap to limit either. Older
+# kernels of version 2 lack `memory.oom.group`.
 _OPTIONAL = frozenset({"memory.swap.max", "memory.oom.group", "memory.memsw.limit_in_bytes"})
 _CHUNK = 1 << 16
-# Bytes that version 1 charges in one step at most: so near to its limit a group has reached it.
+# Largest amount in bytes that version 1 charges in one step: a group this close to its limit has reached it.
 _CHARGED = 1 << 20
 SHARES = 1024
-"""The weight of one process in version 1."""
+"""Weight of one process in version 1."""
 _PARENT = "nightshift"
 _CONTROLLERS = ("memory", "pids", "cpu")
 
 
 class CgroupError(Exception):
-    """The kernel did not take a limit."""
+    """The kernel did not accept a limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """The use of a group: how many processes the kernel killed for memory, and the peak in bytes where it is known.
+    """Resource usage of a group: processes that the kernel killed for memory, and the peak in bytes if it is known.
 
-    `is_own_limit` tells that they were killed because the group took more than it may.
+    `is_own_limit` is True if they were killed because the group exceeded its own limit.
     """
 
     oom_kills: int = 0
@@ -57,10 +57,10 @@ class Usage:
 
 
 class Hierarchy(Protocol):
-    """A place where groups can be made."""
+    """A parent in which groups can be created."""
 
     def create(self, limits: SandboxLimits) -> Group:
-        """Make a group with these limits in force.
+        """Create a group with these limits in force.
 
         Raises:
             CgroupError: the kernel refused one of them.
@@ -70,27 +70,27 @@ class Hierarchy(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One job's control group. `folders` are those of its controllers; one for version 2."""
+    """One job's control group. `folders` has one folder for each controller, or only one for version 2."""
 
     folders: tuple[Path, ...]
 
     @property
     def join_files(self) -> tuple[Path, ...]:
-        """Files into which a process writes its number to enter."""
+        """Files to which a process writes its number to join the group."""
         return tuple(folder / "cgroup.procs" for folder in self.folders)
 
     def usage(self) -> Usage:
-        """Read how much the group used so far."""
+        """Read what the group has used so far."""
         folder = self.folders[0]
         events = _table(folder / "memory.events") or _table(folder / "memory.oom_control")
         peak = _number(folder / "memory.peak") or _number(folder / "memory.max_usage_in_bytes")
-        # Where its own limit was never reached, the machine's memory was short, or that of a group around it.
+        # If its own limit was never reached, the memory of the machine, or of an enclosing group, ran out.
         limit = _number(folder / "memory.limit_in_bytes") or 0
         is_own_limit = bool(events["oom"]) if "oom" in events else (peak or limit) >= limit - _CHARGED
         return Usage(oom_kills=events.get("oom_kill", 0), is_own_limit=is_own_limit, peak_bytes=peak)
 
     def cpu_s(self) -> float | None:
-        """The processor time that the group has used; None where version 1 counts it in a hierarchy of its own."""
+        """Return the processor time that the group has used; None if version 1 counts it in a separate hierarchy."""
         for folder in self.folders:
             if (used_us := _table(folder / "cpu.stat").get("usage_usec")) is not None:
                 return used_us / 1e6
@@ -101,7 +101,7 @@ class Group:
     def kill(self) -> None:
         """Send SIGKILL to every process in the group; new ones can only be children of killed ones.
 
-        Whoever is in one of its folders is in the first, which is entered first.
+        Every process joins the first folder first, so killing the processes in that folder is enough.
         """
         try:
             write(self.folders[0] / "cgroup.kill", 1)
@@ -111,7 +111,7 @@ class Group:
                     os.kill(int(pid), signal.SIGKILL)
 
     def remove(self) -> bool:
-        """Remove the group; False while processes are still ending in it."""
+        """Remove the group; return False while processes are still ending in it."""
         for folder in self.folders:
             try:
                 folder.rmdir()
@@ -124,12 +124,12 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class V2:
-    """Groups of the unified hierarchy below `parent`, which hands on memory, pids and cpu."""
+    """Groups of the unified hierarchy below `parent`, which delegates memory, pids and cpu."""
 
     parent: Path
 
     def create(self, limits: SandboxLimits) -> Group:
-        """Make a group with these limits in force."""
+        """Create a group with these limits in force."""
         wanted: dict[str, int | str] = {
             "memory.max": limits.memory_mb << 20,
             "pids.max": limits.pids,
@@ -147,7 +147,7 @@ class V1:
     parents: tuple[Path, ...]
 
     def create(self, limits: SandboxLimits) -> Group:
-        """Make a group with these limits in force."""
+        """Create a group with these limits in force."""
         memory_bytes = limits.memory_mb << 20
         wanted: tuple[Mapping[str, int | str], ...] = (
             {"memory.limit_in_bytes": memory_bytes, "memory.memsw.limit_in_bytes": memory_bytes},
@@ -168,13 +168,13 @@ async def remove(group: Group) -> None:
 
 
 def remove_now(group: Group) -> None:
-    """As `remove`, for a loop in which nothing else will run."""
+    """Remove a group like `remove`, but block; for an event loop that is being closed."""
     for pause_s in _pauses(group):
         time.sleep(pause_s)
 
 
 def _pauses(group: Group) -> Iterator[float]:
-    """Try to remove a group until it is gone; how long to wait between the tries, in seconds."""
+    """Try to remove a group until it is gone; yield the pauses between the tries, in seconds."""
     for attempt in range(200):
         if group.remove():
             return
@@ -197,7 +197,7 @@ def write(file: Path, value: int | str) -> None:
 
 
 def _make(wanted: Mapping[Path, Mapping[str, int | str]]) -> Group:
-    """Make a folder in each parent and set its values; nothing is left behind when one is refused."""
+    """Create a folder in each parent and set its values; if one is refused, nothing is left behind."""
     name = f"{os.getpid()}-{secrets.token_hex(6)}"
     group = Group(tuple(parent / name for parent in wanted))
     try:
@@ -227,7 +227,7 @@ def _set_all(folder: Path, values: Mapping[str, int | str]) -> None:
 
 
 def text_of(file: Path) -> str:
-    """A control file's text, empty where there is none."""
+    """Return a control file's text, empty if there is no such file."""
     try:
         descriptor = os.open(file, os.O_RDONLY)
     except OSError:
@@ -252,14 +252,14 @@ def _table(file: Path) -> dict[str, int]:
 
 
 def find(proc: Path = Path("/proc/self"), *, nice: int = 0) -> Hierarchy:
-    """Find a place for groups and try one out.
+    """Find a parent for groups, and try it.
 
     Args:
-        proc: what the kernel tells about this process.
-        nice: how many levels all jobs together stand back (`sandbox.launcher`).
+        proc: the kernel's folder about this process.
+        nice: by how many levels the priority of all jobs together is lowered (`sandbox.launcher`).
 
     Raises:
-        CgroupError: there is none that this process may use; says why for each version.
+        CgroupError: there is none that this process may use; the message gives the reason for each version.
     """
     faults = []
     for look in (_find_v2, _find_v1):
@@ -293,9 +293,9 @@ def _find_v2(proc: Path, nice: int) -> V2:
     parent.mkdir(exist_ok=True)
     for level in (folder, parent):
         write(level / "cgroup.subtree_control", "+memory +pids +cpu")
-    with contextlib.suppress(OSError):  # nobody's limits need it
+    with contextlib.suppress(OSError):  # no limit depends on it
         write(folder / "cgroup.subtree_control", "+io")
-    for name in ("cpu.weight", "io.weight"):  # the second is there only where this controller was handed on
+    for name in ("cpu.weight", "io.weight"):  # the second exists only if its controller was delegated
         if (parent / name).exists():
             write(parent / name, launcher.weight(nice, 100))
     _sweep(parent)
@@ -311,14 +311,14 @@ def _find_v1(proc: Path, nice: int) -> V1:
         parent = _inside(mounts[name], own[name]) / _PARENT
         parent.mkdir(exist_ok=True)
         _sweep(parent)
-        if name == "cpu":  # all jobs together weigh as much as a busy process for each core, not as much as one
+        if name == "cpu":  # together jobs weigh as much as one busy process per core
             write(parent / "cpu.shares", launcher.weight(nice, SHARES * (os.cpu_count() or 1), 2))
         parents.append(parent)
     return V1(tuple(parents))
 
 
 def _own_groups(proc: Path) -> dict[str, str]:
-    """Controller to the path of this process's group; the empty name is version 2."""
+    """Map each controller to the path of this process's group; the empty name is version 2."""
     groups = {}
     for line in text_of(proc / "cgroup").splitlines():
         _, names, path = line.split(":", 2)
@@ -327,7 +327,7 @@ def _own_groups(proc: Path) -> dict[str, str]:
 
 
 def _mounts(proc: Path) -> dict[str, Path]:
-    """Controller to where it is mounted; the empty name is version 2."""
+    """Map each controller to its mount point; the empty name is version 2."""
     mounts: dict[str, Path] = {}
     for line in text_of(proc / "mountinfo").splitlines():
         before, _, after = line.partition(" - ")
@@ -339,7 +339,7 @@ def _mounts(proc: Path) -> dict[str, Path]:
 
 
 def sweep(proc: Path = Path("/proc/self")) -> list[str]:
-    """Remove the groups of daemons that are gone, wherever `find` would make some; the names of those that went."""
+    """Remove the groups of dead daemons wherever `find` would create groups; return the names of the removed ones."""
     own, mounts = _own_groups(proc), _mounts(proc)
     controllers = [name for name in ("", *_CONTROLLERS) if name in own and name in mounts]
     parents = (_inside(mounts[name], own[name]) / _PARENT for name in controllers)
@@ -347,13 +347,13 @@ def sweep(proc: Path = Path("/proc/self")) -> list[str]:
 
 
 def _inside(mount: Path, group: str) -> Path:
-    """The folder of a group; a container sees its own at the mount's root while /proc tells the path on the host."""
+    """Return the folder of a group. A container sees its own group at the mount's root; /proc has the host's path."""
     folder = mount / group.lstrip("/")
     return folder if folder.is_dir() else mount
 
 
 def _sweep(parent: Path) -> list[str]:
-    """Remove groups whose daemon is gone; `--die-with-parent` has ended what ran in them."""
+    """Remove groups whose daemon is gone; `--die-with-parent` has ended their processes."""
     gone = []
     for folder in parent.iterdir():
         owner = re.fullmatch(r"(\d+)-[0-9a-f]+", folder.name)

@@ -1,7 +1,7 @@
-"""Starts one job and sees it to its end: output capped, deadline kept, nothing waited for that a grandchild holds open.
+"""Starts a job, limits its output and time, and waits for its end, but not for pipes that a grandchild holds open.
 
-No thread belongs to a job: its end is seen through a pid descriptor (Linux 5.3), its output through the event loop.
-Whatever happens, including cancellation, the job is killed and its end awaited before control goes back.
+A job needs no thread: its end is detected by a pid descriptor (Linux 5.3), its output read by the event loop. Whatever
+happens, including cancellation, the job is killed and its end awaited before control returns to the caller.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ CHUNK = 1 << 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """How long a job may take: `wall_s` by the clock, `cpu_s` of processor time where `used_s` tells what it had.
+    """Time limits of a job: `wall_s` by the clock, and `cpu_s` of processor time if `used_s` returns what was used.
 
-    `cpus` says how many seconds of it a second may bring.
+    `cpus` is the maximum processor time in seconds that it can use per second.
     """
 
     wall_s: float
@@ -40,7 +40,7 @@ class Patience:
     used_s: Callable[[], float | None] = lambda: None
 
     def look_s(self) -> float:
-        """How long the job cannot run out of processor time from now on; 0 when it has."""
+        """Return the seconds in which the job cannot yet exceed its processor time; 0 if it is used up."""
         used = None if self.cpu_s == math.inf else self.used_s()
         if used is None:
             return math.inf
@@ -49,7 +49,7 @@ class Patience:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """A process to start and its bounds. `kill` ends what belongs to the job, given its process's number."""
+    """A process to start and its limits. `kill` ends everything that belongs to the job, given its process's number."""
 
     argv: Sequence[str]
     env: Mapping[str, str]
@@ -63,7 +63,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """How a job ended; `ended` is KILLED where a signal ended its process itself, and never OUT_OF_MEMORY."""
+    """How a job ended; `ended` is KILLED if a signal ended its process itself, and never OUT_OF_MEMORY."""
 
     exit_code: int
     ended: Ended
@@ -78,11 +78,11 @@ class Handle(Protocol):
     exited: asyncio.Future[int]
 
     def kill(self) -> None:
-        """End it and all that belongs to it."""
+        """End the process and everything that belongs to it."""
         ...
 
     def let_go(self) -> None:
-        """As `kill`, where nobody will be told how it ended."""
+        """End it like `kill`, when nobody needs to know how it ended."""
         ...
 
 
@@ -96,7 +96,7 @@ class Pipes:
 
 
 async def run(launch: Launch) -> Finished:
-    """Run to the end, to a limit, or until cancelled.
+    """Run a process to its end, to a limit, or until cancelled.
 
     Raises:
         SandboxError: the program could not be started, or did not end when it was killed.
@@ -105,7 +105,7 @@ async def run(launch: Launch) -> Finished:
 
 
 def spawn(launch: Launch) -> Running:
-    """Start a process that waits for its input; call it where the event loop runs.
+    """Start a process that waits for its input; call it on the event loop.
 
     Raises:
         SandboxError: the program could not be started.
@@ -120,7 +120,7 @@ def spawn(launch: Launch) -> Running:
 
 
 async def finish_uninterrupted(work: Awaitable[_T]) -> _T:
-    """Finish `work` even when this task is cancelled meanwhile; the cancellation is raised afterwards."""
+    """Finish `work` even if this task is cancelled meanwhile; the cancellation is raised afterwards."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
@@ -135,7 +135,7 @@ async def finish_uninterrupted(work: Awaitable[_T]) -> _T:
 
 
 class Running:
-    """A started job with its pipes and the two things worth waiting for: its end, and a flood."""
+    """A started job with its pipes, and the two events to wait for: its end, and too much output."""
 
     def __init__(self, handle: Handle, pipes: Pipes, output_bytes: int) -> None:
         self._handle, self._pipes, self._loop = handle, pipes, asyncio.get_running_loop()
@@ -147,11 +147,11 @@ class Running:
 
     @property
     def is_over(self) -> bool:
-        """Tell whether it ended already."""
+        """True if it has ended already."""
         return self._handle.exited.done()
 
     async def wait_for_answer(self, stdin: bytes, patience: Patience) -> Finished | None:
-        """Write its input, and wait until it has said something and closed its output; None where it does not.
+        """Write the job's input, and wait until it has written something and closed its output; None if it does not.
 
         It may still be running: call `finish` or `end` in any case.
         """
@@ -161,7 +161,7 @@ class Running:
         return self._make_finished(0, Ended.EXITED) if closed and not self._handle.exited.done() else None
 
     async def finish(self, stdin: bytes, patience: Patience) -> Finished:
-        """Write its input, and see it to its end; the clock counts from its input on.
+        """Write the job's input, and wait for its end; the time counts from the input.
 
         Raises:
             SandboxError: it did not end when it was killed.
@@ -171,7 +171,7 @@ class Running:
             ended = await self._first(patience)
         finally:
             await finish_uninterrupted(self.end())
-        # A program that floods and exits at once may be gone before its flood is read.
+        # A program that writes too much and exits at once may be gone before its output is read.
         flooded = ended is not Ended.TIMEOUT and (self.stdout.is_full or self.stderr.is_full)
         return self._make_finished(self._handle.exited.result(), Ended.OUTPUT_LIMIT if flooded else ended)
 
@@ -190,7 +190,7 @@ class Running:
         )
 
     async def _wait(self, awaited: set[asyncio.Future[Any]], patience: Patience) -> None:
-        """Wait for the first of these, or until one of the job's limits of time is reached."""
+        """Wait for the first of these, or until one of the job's time limits is reached."""
         done = set[asyncio.Future[Any]]()
         while not done:
             left_s = min(self._began + patience.wall_s - time.monotonic(), patience.look_s())
@@ -199,7 +199,7 @@ class Running:
             done, _ = await asyncio.wait(awaited, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
 
     async def _first(self, patience: Patience) -> Ended:
-        """Wait for the end, a flood, or a limit of time; tell which came first."""
+        """Wait for the end, too much output, or a time limit; return which came first."""
         exited = self._handle.exited
         await self._wait({exited, self._flooded}, patience)
         if self._flooded.done():
@@ -209,7 +209,7 @@ class Running:
         return Ended.KILLED if exited.result() < 0 else Ended.EXITED
 
     async def end(self) -> None:
-        """Kill what is left, wait for the end, and take what the pipes still hold without waiting for more.
+        """Kill what is left, wait for the end, and read what is left in the pipes without waiting for more.
 
         Raises:
             SandboxError: it did not end.
@@ -223,7 +223,7 @@ class Running:
             raise SandboxError(f"a job did not end within {KILL_S:g} s of SIGKILL")
 
     def let_go(self) -> None:
-        """Kill what is left and wait for nothing; harmless after its end."""
+        """Kill what is left without waiting; harmless after its end."""
         self._handle.let_go()
         self._close()
 
@@ -240,7 +240,7 @@ class Running:
 
 
 class _Process:
-    """The handle of a child process: its end is seen through a pid descriptor."""
+    """The handle of a child process; its end is detected by a pid descriptor."""
 
     def __init__(self, process: subprocess.Popen[bytes], kill: Callable[[int], None]) -> None:
         self._process, self._kill, self._loop = process, kill, asyncio.get_running_loop()
@@ -251,7 +251,7 @@ class _Process:
     def kill(self) -> None:
         self._kill(self._process.pid)
         if not self.exited.done():
-            os.killpg(self._process.pid, signal.SIGKILL)  # until it is set up, bubblewrap's child waits for it
+            os.killpg(self._process.pid, signal.SIGKILL)  # bubblewrap's child waits for it during the set-up
 
     def let_go(self) -> None:
         self.kill()
@@ -280,7 +280,7 @@ def _start(launch: Launch) -> subprocess.Popen[bytes]:
 
 
 class Output:
-    """Keeps what comes out of a pipe, up to a limit; `ended` is done when all its writers have closed it."""
+    """Collects the output of a pipe, up to a limit; `ended` is done when all writers have closed the pipe."""
 
     def __init__(self, pipe: IO[bytes], loop: asyncio.AbstractEventLoop, most: int, full: Callable[[], None]) -> None:
         self.output = bytearray()
@@ -291,17 +291,17 @@ class Output:
 
     @property
     def is_full(self) -> bool:
-        """Tell whether the limit was reached."""
+        """True if the limit was reached."""
         return len(self.output) >= self._most
 
     def close(self) -> None:
-        """Take what is there without waiting for more, and close."""
+        """Read what is available without waiting for more, and close."""
         while not self._pipe.closed and not self.is_full and self._read():
             pass
         self._close()
 
     def _read(self) -> bool:
-        """Take what is there; false at the end, and when there is nothing yet."""
+        """Read what is available; return False at the end, and if there is nothing yet."""
         try:
             data = os.read(self._pipe.fileno(), CHUNK)
         except BlockingIOError:
@@ -322,7 +322,7 @@ class Output:
 
 
 class Input:
-    """Writes a text into a pipe as fast as it is read, and closes it."""
+    """Writes a text to a pipe as fast as it is read, then closes the pipe."""
 
     def __init__(self, pipe: IO[bytes], loop: asyncio.AbstractEventLoop, text: bytes) -> None:
         self._pipe, self._loop, self._left = pipe, loop, memoryview(text)
@@ -340,7 +340,7 @@ class Input:
             self.close()
 
     def close(self) -> None:
-        """Close, written or not."""
+        """Close the pipe, even if not everything was written."""
         if not self._pipe.closed:
             self._loop.remove_writer(self._pipe.fileno())
             self._pipe.close()

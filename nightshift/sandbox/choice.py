@@ -1,6 +1,6 @@
 """Chooses the isolation in which untrusted code runs.
 
-A new isolation is a module with a class that has `core.ports.Sandbox`, and a line in `_MAKERS`.
+A new isolation needs a module with a class that implements `core.ports.Sandbox`, and a line in `_MAKERS`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """The sandbox that was chosen, or None when nothing may be executed; `report` says why, in lines for the owner.
+    """The chosen sandbox, or None if nothing may be executed; `report` gives the reasons, in lines for the owner.
 
-    `is_late` tells that a self-test was not done in time, which says nothing against its sandbox.
+    `is_late` is True if a self-test was not finished in time, which does not mean that its sandbox fails.
     """
 
     sandbox: Sandbox | None
@@ -33,7 +33,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Parts:
-    """The parts that a sandbox may be made with; as in `choose`."""
+    """Arguments for making a sandbox; see `choose`."""
 
     runtime: Runtime
     scratch: Path
@@ -53,16 +53,16 @@ async def choose(
     nice: int = 0,
     ensure_docker: Callable[[], None] = lambda: None,
 ) -> Choice:
-    """Take the strongest sandbox that passes its self-test, or the one that is named.
+    """Choose the strongest sandbox that passes its self-test, or the named one.
 
     Args:
-        name: `auto`, `bubblewrap`, `docker`, or `process`, the weakest, which is taken only by this name.
+        name: `auto`, `bubblewrap`, `docker`, or `process`; the last is the weakest, and is used only if named.
         runtime: the interpreter for the probes.
         scratch: a folder for jobs that have no file system of their own.
-        docker_host: the engine's address; the usual places when empty.
-        docker_image: an image of the owner's; one is made from this machine when empty.
-        nice: how many levels jobs stand back for other work (`sandbox.launcher`).
-        ensure_docker: sees to it that the package `docker` is installed, or raises `SandboxError`.
+        docker_host: the engine's address; the usual paths if empty.
+        docker_image: an image of the owner's; if empty, one is made from this machine.
+        nice: by how many levels the priority of jobs is lowered (`sandbox.launcher`).
+        ensure_docker: installs the package `docker` if needed, or raises `SandboxError`.
 
     Raises:
         KeyError: there is no sandbox of that name.
@@ -94,7 +94,7 @@ async def choose(
 
 
 def remedy() -> str:
-    """Say how the owner can help where no sandbox holds."""
+    """Describe what the owner can do if no sandbox passes its self-test."""
     from nightshift.sandbox.bubblewrap import OPEN_CONTAINER, in_container  # noqa: PLC0415 (see `choose`)
 
     if in_container() and shutil.which("bwrap"):

@@ -1,8 +1,8 @@
-"""Makes a verdict safe for every place it goes to: logs, prompts, stored steps, notes, pages, terminals.
+"""Makes a verdict safe wherever it is used: in logs, prompts, stored steps, notes, pages and terminals.
 
-What a run reports comes from a process in which untrusted code ran. It is cleaned once, here, when the verdict is made:
-secrets are masked first, then what a terminal or a reader would obey becomes a visible escape, then it is cut. HTML is
-escaped where it is shown.
+The report of a run comes from a process in which untrusted code ran. It is cleaned once, here, when the verdict is
+made: first secrets are masked, then characters that a terminal or a reader would interpret become visible escapes, then
+the text is cut. HTML is escaped where it is shown.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from nightshift.core.text.masking import printable
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])|[\x00-\x08\x0e-\x1a]"
 )
-"""Sequences that tell a terminal to do something, and other characters that show nothing."""
+"""Terminal control sequences, and other characters that show nothing."""
 
 Mask = Callable[[str], str]
 _Report = TypeVar("_Report", Verdict, Trial)
 
 MAX_LINE, MAX_TEXT = 500, 6000
 _TEXTS = frozenset({"message", "excerpt", "output"})
-# Paths are compared with those of the change, which were checked when it was made; digests and versions are ours.
+# Paths are compared with those of the change, which were checked when it was made; digests and versions are our own.
 _EXACT = frozenset({"dropped", "suites", "tree", "sandbox"})
 
 
 def clean(report: _Report, mask: Mask) -> _Report:
-    """The report with each of its texts masked, printable and bounded; all but messages and output are one line."""
+    """Return the report with each text masked, printable and bounded; only messages and output keep several lines."""
     return replace(report, **_fields(report, mask))
 
 
@@ -51,18 +51,18 @@ def _value(value: Any, mask: Mask, *, lines: bool) -> Any:
 
 
 def print_output(raw: str, mask: Mask) -> str:
-    """The output of a program as a reader of its terminal would have seen it in the end: no colours, no progress."""
+    """Return a program's output as its terminal finally shows it: without colours and overwritten progress lines."""
     lines = (line.rstrip("\r").rpartition("\r")[2] for line in _ESCAPES.sub("", raw).split("\n"))
     shown = mask("\n".join(lines))
     return printable(shown, max_chars=len(shown), max_line=len(shown))
 
 
 def text(raw: str, mask: Mask) -> str:
-    """A text of some lines."""
+    """Clean a text of several lines."""
     return printable(mask(raw), max_chars=MAX_TEXT)
 
 
 def line(raw: str, mask: Mask) -> str:
-    """A text of one line."""
+    """Clean a text, and make it one line."""
     shown = printable(mask(raw), max_chars=MAX_LINE).replace("\n", "\\n").replace("\t", " ")
     return shown if len(shown) <= MAX_LINE else f"{shown[: MAX_LINE - 1]}…"

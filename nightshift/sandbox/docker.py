@@ -1,12 +1,12 @@
-"""A sandbox for machines with a container engine: one container for one job, never used again.
+"""A sandbox for machines with a container engine: one container for one job, never reused.
 
-The engine brings the namespaces, the control group and a filter of its own; a job has no network, no rights, an
-unprivileged user, a read-only root, and small private file systems in memory. Three things that pass the engine's
-filter (io_uring, sockets to the machine's host, tracing of own children) are stopped by ours, which a few lines of
-Python load inside before they become the command. They also replace the environment that engine and image made up.
+The engine provides the namespaces, the control group and its own filter. A job has no network, no capabilities, an
+unprivileged user, a read-only root, and small private file systems in memory. Three things that the engine's filter
+allows (io_uring, sockets to the machine's host, tracing of own children) are blocked by our filter. A few lines of
+Python load it inside, before they become the command. They also replace the environment that engine and image set.
 
-The command is process 1 of the container, as in bubblewrap: nothing inside can kill it, and its end is the end of all.
-A job counts as started when a random line appears on its standard error; the lines that load the filter write it.
+As in bubblewrap, the command is process 1 of the container: nothing inside can kill it, and its end ends everything. A
+job counts as started when a random line appears on its standard error; the lines that load the filter write it.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class DockerSandbox:
 
     Args:
         engine: makes them.
-        image: gives the image's name; called again when the image has gone.
-        python: the words that start the image's interpreter.
-        nice: how many levels jobs stand back (`sandbox.launcher`).
+        image: returns the image's name; called again if the image has disappeared.
+        python: the command that starts the image's interpreter.
+        nice: by how many levels the priority of jobs is lowered (`sandbox.launcher`).
 
     Raises:
         SandboxError: there is no image, or no system-call filter for this machine.
@@ -66,7 +66,7 @@ class DockerSandbox:
         engine.reap()
 
     async def run(self, job: SandboxJob) -> SandboxResult:
-        """Run to the end, to the limit, or until cancelled; nothing of the job is left running.
+        """Run a job to its end, to a limit, or until cancelled; nothing of the job is left running.
 
         Raises:
             SandboxError: the isolation could not be set up; the job was not started.
@@ -109,7 +109,7 @@ class DockerSandbox:
         self._engine.create(
             name,
             image=self._image,
-            entrypoint=self._command(job, marker),  # as the entry point, so that the image's own has no say
+            entrypoint=self._command(job, marker),  # replaces the image's own entry point
             hostname="sandbox",
             user=f"{user}:{user}",
             working_dir=WORK,
@@ -121,7 +121,7 @@ class DockerSandbox:
         )
 
     def _command(self, job: SandboxJob, marker: str) -> list[str]:
-        """Fill `/work`, load the filter, say that the job starts, become the command."""
+        """Return the command that fills `/work`, loads the filter, writes the start mark and runs the job's command."""
         environment = [f"{name}={value}" for name, value in _ENV.items()]
         enter = [*self._python, "-I", "-S", "-B", "-c", self._enter, self._filter.hex(), marker, *environment, "--"]
         copies = "".join(f"cp -R /src/{n}/. {WORK}/ && " for n in range(len(job.layers)))
@@ -130,9 +130,9 @@ class DockerSandbox:
 
 
 def _bounds(job: SandboxJob, user: int, cpus: int) -> Mapping[str, Any]:
-    """The bounds of the container, as docker-py's `create_host_config` takes them."""
+    """Return the limits of the container, as arguments of docker-py's `create_host_config`."""
     limits, memory = job.limits, job.limits.memory_mb << 20
-    shown = [(_INSIDE / "hosts", "/etc/hosts")]  # over the engine's, which is empty where there is no network
+    shown = [(_INSIDE / "hosts", "/etc/hosts")]  # replaces the engine's, which is empty without a network
     shown += [(layer.host, f"/src/{n}") for n, layer in enumerate(job.layers)]
     shown += [(mount.host, mount.inside) for mount in job.mounts]
     return {
@@ -153,28 +153,28 @@ def _bounds(job: SandboxJob, user: int, cpus: int) -> Mapping[str, Any]:
         "tmpfs": {
             "/tmp": f"exec,nosuid,nodev,mode=1777,size={limits.tmp_mb}m",  # noqa: S108 (inside)
             WORK: f"exec,nosuid,nodev,mode=0755,uid={user},gid={user},size={limits.work_mb}m",
-            "/sys": "ro,size=4k",  # tells about the machine, and no test needs it
+            "/sys": "ro,size=4k",  # contains facts about the machine, and no test needs it
         },
         "mounts": [docker_engine.bind(host, inside) for host, inside in shown],
     }
 
 
 def _weights(nice: int) -> Mapping[str, int]:
-    """The weights of a container against others; the engine leaves out what its kernel does not know."""
+    """Return the weights of a container relative to others; the engine ignores weights that its kernel lacks."""
     if not nice:
         return {}
     return {"cpu_shares": launcher.weight(nice, 1024, 2), "blkio_weight": launcher.weight(nice, 500, 10)}
 
 
 class Container:
-    """A container that was started and waits for its input. Good for one job."""
+    """A started container that waits for its input. Good for one job."""
 
     def __init__(self, engine: Engine, name: str, streams: Streams, job: SandboxJob) -> None:
         self._engine, self._name, self._streams = engine, name, streams
         self._limits, self._answers = job.limits, job.answers
 
     async def finish(self, stdin: bytes) -> SandboxResult:
-        """As `see`, for a command that waits for its input: one that has ended by now never had it.
+        """Finish like `see`, for a command that waits for its input; an ended one never got it, which is an error.
 
         Raises:
             SandboxError: the job was not started, is gone, or the engine does not answer.
@@ -185,7 +185,7 @@ class Container:
         return await self.see(stdin)
 
     async def see(self, stdin: bytes) -> SandboxResult:
-        """Hand the input over and see the job to its end; its wall time begins now.
+        """Send the input and wait for the job's end; its wall time begins now.
 
         Raises:
             SandboxError: the job was not started, or the engine does not answer.
@@ -196,7 +196,7 @@ class Container:
             self._streams.send(stdin)
             ended = await self._wait_end(started + self._limits.wall_s)
             duration_s = time.monotonic() - started
-            self._streams.close()  # before it is killed: the engine waits for those who read
+            self._streams.close()  # before the kill: the engine waits for its readers
             state = await child.finish_uninterrupted(asyncio.to_thread(self._stop, ended))
         finally:
             await self.discard()
@@ -214,7 +214,7 @@ class Container:
         )
 
     async def discard(self) -> None:
-        """End it, used or not; nothing of it is left."""
+        """End the container, used or not, and remove it."""
         self._streams.close()
         await child.finish_uninterrupted(asyncio.to_thread(self._engine.remove, self._name))
 
@@ -225,7 +225,10 @@ class Container:
             raise SandboxUnready(output or f"the container did not start its command within {START_S:g} s")
 
     async def _wait_end(self, deadline: float) -> Ended:
-        """Wait for the end, a flood, or the deadline; tell which came first. A job may close its streams and go on."""
+        """Wait for the end, too much output, or the deadline; return which came first.
+
+        A job may close its streams and continue to run.
+        """
         await asyncio.wait({self._streams.over}, timeout=deadline - time.monotonic())
         if not self._streams.over.done():
             return Ended.TIMEOUT
@@ -234,12 +237,12 @@ class Container:
         end = asyncio.ensure_future(asyncio.to_thread(self._engine.wait, self._name))
         over, _ = await asyncio.wait({end}, timeout=deadline - time.monotonic())
         if not over:
-            return Ended.TIMEOUT  # what waits comes back when the container is killed
+            return Ended.TIMEOUT  # the waiting thread returns when the container is killed
         end.result()
         return Ended.EXITED
 
     def _stop(self, ended: Ended) -> docker_engine.State:
-        """Make sure that it has ended, and read how."""
+        """Make sure that the container has ended, and read how."""
         if ended is not Ended.EXITED:
             self._engine.kill(self._name)
         return self._engine.state(self._name)

@@ -1,11 +1,11 @@
-"""Speaks with a container engine on this machine through docker-py, and says in plain words why it cannot.
+"""Talks to a container engine on this machine through docker-py, and explains why it cannot if it fails.
 
-All methods block; the sandbox calls them in threads. Only engines behind a socket of this machine are used: what a job
-is shown are folders of this machine, which an engine elsewhere does not have.
+All methods block; the sandbox calls them in threads. Only engines behind a socket of this machine are used, because
+jobs are shown folders of this machine, which a remote engine does not have.
 
-A container's three streams come over one connection, read in the event loop. The engine sends frames: a byte that names
-the stream, three of zero, four with the length, then the text
-(<https://docs.docker.com/reference/api/engine/>, "attach to a container"). What goes in is sent as it is.
+A container's three streams come over one connection, which the event loop reads. The engine sends frames: a byte that
+names the stream, three zero bytes, four bytes with the length, then the text
+(<https://docs.docker.com/reference/api/engine/>, "attach to a container"). Input is sent without frames.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from typing import Any
 from nightshift.core.errors import SandboxError
 
 OWNER = "nightshift.daemon"
-"""The label of each container: the daemon that made it."""
+"""Container label: the daemon that made the container."""
 HOME = "nightshift.home"
-"""The label of each container: the folder of that daemon. A number says nothing of a daemon in another container."""
+"""Container label: the home folder of that daemon. A process number does not identify a daemon in another container."""
 CALL_S = 60.0
 _SCHEME = "unix://"
 _LIMITS = {"MemoryLimit": "memory", "PidsLimit": "processes", "CpuCfsQuota": "CPU"}
 CHUNK = 1 << 16
 _HEADER = 8
 _STDERR = 2
-_PREFACE = 1 << 14  # what may be said before the job starts
+_PREFACE = 1 << 14  # limit of the output before the job starts, in bytes
 
 
 class ImageGoneError(SandboxError):
-    """The image is not there."""
+    """The image does not exist."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,13 +50,12 @@ class Engine:
     """An engine that answers and enforces limits.
 
     Args:
-        host: its address, `unix://` and the path of its socket; the usual places when empty.
+        host: its address, `unix://` and the path of its socket; the usual paths if empty.
         home: the daemon's own folder; only containers that were made for it are ever removed.
-        ensure_client: sees to it that the package `docker` is installed, once an engine is there; or raises
-            `SandboxError`.
+        ensure_client: installs the package `docker` if needed, once an engine was found, or raises `SandboxError`.
 
     Raises:
-        SandboxError: there is none, it may not be used, or it enforces no limits; says what to do.
+        SandboxError: there is no engine, it may not be used, or it enforces no limits; the message has a remedy.
     """
 
     def __init__(self, host: str = "", *, home: str = "", ensure_client: Callable[[], None] = lambda: None) -> None:
@@ -67,7 +66,7 @@ class Engine:
 
         with _turn_errors("the engine does not answer as it should"):
             self._api: Any = docker.APIClient(self.host, version="auto", timeout=CALL_S)
-            self._api.trust_env = False  # proxies have no place on a local socket
+            self._api.trust_env = False  # a local socket needs no proxies
             facts = self._api.info()
         self.cpus = int(facts["NCPU"])
         if missing := [name for key, name in _LIMITS.items() if not facts.get(key)]:
@@ -81,7 +80,7 @@ class Engine:
         self._api.close()
 
     def create(self, name: str, *, host: Mapping[str, Any], **config: Any) -> None:
-        """Make a container.
+        """Create a container.
 
         Args:
             name: its name.
@@ -95,13 +94,13 @@ class Engine:
         with _turn_errors("the container could not be made"):
             host_config = self._api.create_host_config(**host)
             labels = {OWNER: identity(os.getpid()), HOME: self._home}
-            # The proxies of the user's configuration would come into the container's environment.
+            # Otherwise the proxies of the user's configuration would be set in the container's environment.
             self._api.create_container(
                 name=name, host_config=host_config, labels=labels, use_config_proxy=False, **config
             )
 
     def attach(self, name: str) -> socket.socket:
-        """A connection to the three streams of a container that was not started yet."""
+        """Return a connection to the three streams of a container that was not started yet."""
         with _turn_errors("the container's streams could not be had"):
             held = self._api.attach_socket(name, {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
             own = socket.socket(fileno=os.dup(held.fileno()))
@@ -120,23 +119,23 @@ class Engine:
             self._api.wait(name)
 
     def kill(self, name: str) -> None:
-        """Kill all that runs in a container and wait for its end; nothing happens when it has ended."""
+        """Kill everything that runs in a container and wait for its end; do nothing if it has ended."""
         with _turn_errors("the container could not be killed"), _unless(404, 409):
             self._api.kill(name)
 
     def state(self, name: str) -> State:
-        """How a container ended."""
+        """Return how a container ended."""
         with _turn_errors("the container's end could not be read"):
             fields = self._api.inspect_container(name)["State"]
         return State(exit_code=fields["ExitCode"], out_of_memory=bool(fields["OOMKilled"]))
 
     def remove(self, name: str) -> None:
-        """Kill and remove a container, if it is there. Its streams must be closed: the engine waits for who reads."""
+        """Kill and remove a container, if it exists. Close its streams first: the engine waits for their readers."""
         with _turn_errors("the container could not be removed"), _unless(404, 409):
             self._api.remove_container(name, v=True, force=True)
 
     def reap(self) -> int:
-        """Remove the containers of this home's daemons that are gone; tell how many there were."""
+        """Remove the containers of this home's dead daemons; return how many there were."""
         with _turn_errors("the containers could not be listed"):
             containers = self._api.containers(all=True, filters={"label": [OWNER, f"{HOME}={self._home}"]})
         left = [each for each in containers if not _alive(each["Labels"][OWNER])]
@@ -145,7 +144,7 @@ class Engine:
         return len(left)
 
     def has_image(self, name: str) -> bool:
-        """Tell whether an image is there."""
+        """Check whether an image exists."""
         with _turn_errors("the engine's images could not be seen"):
             try:
                 self._api.inspect_image(name)
@@ -156,7 +155,7 @@ class Engine:
         return True
 
     def take_image(self, tar: Path, repository: str, tag: str) -> None:
-        """Make an image of a root file system, and remove the repository's other ones that nothing uses."""
+        """Import a root file system as an image, and remove the repository's other images that are not in use."""
         with _turn_errors("the image could not be made"):
             self._api.import_image_from_file(str(tar), repository=repository, tag=tag)
             for image in self._api.images(name=repository):
@@ -167,30 +166,30 @@ class Engine:
 
 
 def bind(host: Path, inside: str) -> Mapping[str, Any]:
-    """A folder or file of this machine, read-only, without what is mounted below it."""
+    """Return a read-only mount of a folder or file of this machine, without what is mounted below it."""
     from docker.types import Mount  # type: ignore[import-untyped]  # noqa: PLC0415 (see `Engine`)
 
     mount: dict[str, Any] = Mount(inside, str(host), type="bind", read_only=True, propagation="private")
-    # Engines before 25 leave file systems mounted below writable.
+    # Engines before 25 leave file systems mounted below it writable.
     mount["BindOptions"]["NonRecursive"] = True
     return mount
 
 
 def ulimits(values: Mapping[str, int]) -> Sequence[Mapping[str, Any]]:
-    """Limits of each process, soft and hard alike."""
+    """Return limits of each process, with the same value for soft and hard."""
     from docker.types import Ulimit  # noqa: PLC0415 (see `Engine`)
 
     return [Ulimit(name=name, soft=value, hard=value) for name, value in values.items()]
 
 
 def _usual() -> str:
-    """The usual socket of an engine: the system's, or that of one without root."""
+    """Return the address of an engine's usual socket: the system's, or that of a rootless engine."""
     places = [Path("/var/run/docker.sock"), Path(f"/run/user/{os.geteuid()}/docker.sock")]
     return _SCHEME + str(next((path for path in places if path.exists()), places[0]))
 
 
 def _reach(host: str) -> None:
-    """Connect once, because an OSError tells more than what docker-py makes of it."""
+    """Connect once, because an OSError is more precise than docker-py's error."""
     if not host.startswith(_SCHEME):
         raise SandboxError(f"DOCKER_HOST is {host}: only an engine of this machine is used, as in unix:///var/run/…")
     path = host.removeprefix(_SCHEME)
@@ -218,7 +217,7 @@ def _api_error() -> Any:
 
 @contextlib.contextmanager
 def _turn_errors(what: str) -> Iterator[None]:
-    """Turn whatever docker-py raises into an error of the sandbox."""
+    """Convert errors of docker-py to errors of the sandbox."""
     from docker.errors import DockerException, ImageNotFound  # noqa: PLC0415 (see `Engine`)
     from requests.exceptions import RequestException  # noqa: PLC0415 (comes with docker)
 
@@ -232,7 +231,7 @@ def _turn_errors(what: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _unless(*codes: int) -> Iterator[None]:
-    """Let an answer of the engine with one of these codes pass: what was to be done is done."""
+    """Ignore an answer of the engine with one of these codes: the goal is reached already."""
     try:
         yield
     except _api_error() as error:
@@ -241,7 +240,7 @@ def _unless(*codes: int) -> Iterator[None]:
 
 
 def identity(pid: int) -> str:
-    """A process by its number and the time of its start, since numbers come again."""
+    """Return a process's number with its start time, since numbers are reused."""
     return f"{pid}-{Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[19]}"
 
 
@@ -255,13 +254,13 @@ def _alive(owner: str) -> bool:
 class Streams:
     """Both outputs, each up to a limit, and the input.
 
-    `started` is done when the marker stood on standard error, and tells whether it did; `over` when there is nothing
-    more to read, and tells whether a limit was reached.
+    `started` is done when the marker was found on standard error (True), or can no longer come (False). `over` is done
+    when there is nothing more to read; its result is True if a limit was reached.
 
     Args:
-        connection: to the container, not blocking.
-        marker: the line that says that the job starts; what comes before it is `preface`.
-        most: bytes that are kept of each output.
+        connection: to the container, non-blocking.
+        marker: the line that marks the start of the job; earlier output is `preface`.
+        most: maximum number of bytes kept of each output.
     """
 
     def __init__(self, connection: socket.socket, marker: bytes, most: int) -> None:
@@ -275,13 +274,13 @@ class Streams:
         self._loop.add_reader(connection, self._read)
 
     def send(self, text: bytes) -> None:
-        """Write the input as fast as it is taken, then close it."""
+        """Write the input as fast as it is accepted, then close the input."""
         self._left = memoryview(text)
         if not self._closed:
             self._loop.add_writer(self._connection, self._write)
 
     def close(self) -> None:
-        """Take nothing more."""
+        """Stop reading, and close the connection."""
         self._settle(flooded=False)
         if not self._closed:
             self._loop.remove_writer(self._connection)
@@ -296,7 +295,7 @@ class Streams:
             self._left = self._left[self._connection.send(self._left) :]
         except BlockingIOError:
             return
-        except OSError:  # it has ended and takes no more
+        except OSError:  # the container has ended and accepts no more
             self._left = self._left[:0]
         if not self._left:
             self._loop.remove_writer(self._connection)
@@ -339,7 +338,10 @@ class Streams:
 
     @property
     def _is_full(self) -> bool:
-        """The engine copies the two outputs apart, so that much of one may come before the marker on the other."""
+        """True if an output exceeds its limit.
+
+        The engine copies the two outputs separately, so that much of one may arrive before the marker on the other.
+        """
         flooded = self.started.done() and max(len(self.stdout), len(self.stderr)) >= self._most
         return flooded or len(self.preface) > _PREFACE
 

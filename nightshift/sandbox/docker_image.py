@@ -1,11 +1,11 @@
-"""Provides the image of the containers: made from this machine when it is not there yet, or one that the owner named.
+"""Provides the image of the containers: made from this machine if it is missing, or the owner's own.
 
-An image of ours is tagged with the digest of its content. Whatever it was made from changes (a newer interpreter, a
+An image of ours is tagged with the digest of its content. If anything it was made from changes (a newer interpreter, a
 security update of a library), the next start finds no image of the new name and makes one.
 
-The root is put together from an interpreter, a shell and small programs with their libraries; no registry is asked. The
-interpreter is the very one that the test libraries were made for, under its own path, so that compiled files and wheels
-fit. What is packed comes with the system and holds no secrets; nothing of the owner's is in it.
+The root consists of an interpreter, a shell and small programs with their libraries; no registry is used. It is the
+same interpreter that the test libraries were made for, under the same path, so that compiled files and wheels fit. All
+packed files come with the system and contain no secrets; none of them are the owner's.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ print(json.dumps([sys.executable, sysconfig.get_path('stdlib'), sysconfig.get_pa
 
 
 def from_machine(engine: Engine, runtime: Runtime) -> str:
-    """The name of an image with what runs inside; made now when it is missing.
+    """Return the name of an image with what runs inside; make the image if it is missing.
 
     Raises:
         SandboxError: it could not be made.
@@ -62,7 +62,7 @@ def from_machine(engine: Engine, runtime: Runtime) -> str:
 
 
 def make_image(engine: Engine, root: Root, repository: str = REPOSITORY) -> str:
-    """The name of an image with this root; made now when it is missing, in the place of the repository's other ones.
+    """Return the name of an image with this root; if missing, make it and remove the repository's other images.
 
     Raises:
         SandboxError: it could not be made.
@@ -80,10 +80,10 @@ def make_image(engine: Engine, root: Root, repository: str = REPOSITORY) -> str:
 
 
 def require_image(engine: Engine, name: str) -> str:
-    """The owner's own image, which must be there.
+    """Check that the owner's own image exists, and return its name.
 
     Raises:
-        SandboxError: it is not.
+        SandboxError: it does not exist.
     """
     if not engine.has_image(name):
         raise SandboxError(
@@ -95,23 +95,23 @@ def require_image(engine: Engine, name: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Root:
-    """A root file system: files and links of this machine under their own paths, and `texts` that are made."""
+    """A root file system: files and links of this machine under their own paths, and generated `texts`."""
 
     files: tuple[Path, ...]
     texts: dict[str, str]
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of what `write` writes, in hexadecimal."""
+        """The SHA-256 of the output of `write`, in hexadecimal."""
         taken = _Digest()
         self.write(cast(IO[bytes], taken))
         return taken.hash.hexdigest()
 
     def write(self, target: IO[bytes]) -> None:
-        """Write it as a tar archive, everything owned by root.
+        """Write the root as a tar archive, everything owned by root.
 
         Raises:
-            OSError: a file has gone, or there is no room.
+            OSError: a file has disappeared, or there is no room.
         """
         with tarfile.open(fileobj=target, mode="w|", format=tarfile.PAX_FORMAT) as tar:
             for name, mode in self._folders().items():
@@ -130,7 +130,7 @@ class Root:
 
 
 class _Digest:
-    """Takes what is written and keeps its digest alone."""
+    """File object that computes the digest of the written data without storing it."""
 
     def __init__(self) -> None:
         self.hash = hashlib.sha256()
@@ -141,15 +141,15 @@ class _Digest:
 
 
 def collect(python: Sequence[str], *, programs: Sequence[Path] = (), shown: Sequence[Path] = ()) -> Root:
-    """Find what an interpreter and the small programs need.
+    """Collect the files that an interpreter and the small programs need.
 
     Args:
-        python: the words that start the interpreter.
+        python: the command that starts the interpreter.
         programs: more programs.
-        shown: programs that runs are shown anyway; their libraries alone are packed.
+        shown: programs that are mounted in runs anyway; only their libraries are packed.
 
     Raises:
-        SandboxError: a library or a tool to find them is missing.
+        SandboxError: a library, or a tool to find libraries, is missing.
     """
     entries: dict[str, Path] = {}
     executable, *libraries = json.loads(_run_program([*python, "-I", "-S", "-B", "-c", _ASK]))
@@ -174,12 +174,12 @@ def _texts() -> dict[str, str]:
     return {
         "etc/passwd": f"root:x:0:0::/:/bin/sh\nagent:x:{user}:{user}::/tmp:/bin/sh\n",
         "etc/group": f"root:x:0:\nagent:x:{user}:\n",
-        "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",  # nobody is there to ask for names
+        "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",  # there is no other source of names inside
     }
 
 
 def _aliases(executable: Path) -> Iterator[Path]:
-    """Other names of the interpreter beside it, as in `python3`."""
+    """Yield other names of the interpreter in its folder, such as `python3`."""
     for path in executable.parent.glob("python*"):
         if path.is_symlink() and path.resolve() == executable.resolve():
             yield path
@@ -194,7 +194,7 @@ def _below(folder: Path, left_out: Sequence[str]) -> Iterator[Path]:
 
 
 def _find_needed(python: Sequence[str], paths: Sequence[Path]) -> Iterator[Path]:
-    """The shared libraries that programs and modules load, and the loader itself."""
+    """Yield the shared libraries that programs and modules load, and the loader itself."""
     listed = _run_program(
         [*python[:-1], "ldd", *map(str, dict.fromkeys(path.resolve() for path in paths))], check=False
     )
@@ -206,7 +206,7 @@ def _find_needed(python: Sequence[str], paths: Sequence[Path]) -> Iterator[Path]
 
 
 def _add(entries: dict[str, Path], path: Path) -> None:
-    """Add a file, and what it points to when it is a link."""
+    """Add a file and, if it is a link, the file that it points to."""
     path = path.parent.resolve() / path.name
     while str(path) not in entries:
         entries[str(path)] = path
@@ -226,7 +226,7 @@ def _pack(tar: tarfile.TarFile, path: Path) -> None:
         tar.addfile(entry)
     elif stat.S_ISREG(facts.st_mode):
         entry = _entry(str(path), tarfile.REGTYPE, facts.st_mode & 0o755 | 0o444)
-        # Compiled modules are valid for their source's size and time.
+        # Compiled modules are valid for the size and time of their sources.
         entry.size, entry.mtime = facts.st_size, int(facts.st_mtime)
         with path.open("rb") as file:
             tar.addfile(entry, file)

@@ -1,7 +1,7 @@
 """Finds the Go toolchain that jobs can build with, and builds the standard library once for all of them.
 
-The builds of the standard library lie in a folder that jobs see read-only and read through links, so that a build takes
-a second and no job can leave anything for another one.
+The built standard library is in a folder that jobs see read-only and use through links. So a build takes a second, and
+no job can leave anything for another one.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ INSTALL = (
     "golang-go`, or https://go.dev) and type `make setup`"
 )
 UNPACKED = "golang"
-"""The folder beside the runner's libraries in which a toolchain is looked for as well, unpacked from packages."""
+"""Folder beside the runner's libraries that may contain a toolchain unpacked from packages."""
 ENV = {"CGO_ENABLED": "0", "GOENV": "off", "GOFLAGS": "", "GOPROXY": "off", "GOTOOLCHAIN": "local"}
-"""Variables that builds of the standard library depend on, or that keep a build from the network."""
+"""Variables on which builds of the standard library depend, or that keep a build from the network."""
 _INSIDE, _BUILDS = "/opt/go", "/opt/go-builds"
 _SHELL = ("/bin/sh", "-c", 'exec "$@"', "sh")
 
@@ -36,8 +36,8 @@ _SHELL = ("/bin/sh", "-c", 'exec "$@"', "sh")
 class Go:
     """A Go toolchain.
 
-    `cache` has the builds of the standard library, `folder` is what must be shown for the toolchain besides: nothing
-    where it comes with the system's programs.
+    `cache` is the folder with the built standard library. `folder` must be mounted as well for the toolchain; empty if
+    it comes with the system's programs.
     """
 
     path: str
@@ -48,22 +48,22 @@ class Go:
 
     @property
     def shown(self) -> Go:
-        """The same with its paths inside."""
+        """The same toolchain with its paths inside the sandbox."""
         root = os.path.normpath(f"{_INSIDE}/{os.path.relpath(self.root, self.folder)}" if self.folder else self.root)
         return Go(path=f"{root}/bin/go", version=self.version, root=root, cache=_BUILDS, folder=self.folder)
 
     def mounts(self) -> tuple[Mount, ...]:
-        """The mounts that it needs."""
+        """Return the mounts that it needs."""
         builds = Mount(host=Path(self.cache), inside=_BUILDS)
         return (builds, *([Mount(host=Path(self.folder), inside=_INSIDE)] if self.folder else []))
 
     def stored(self) -> dict[str, str]:
-        """As JSON values."""
+        """Return the fields as JSON values."""
         return asdict(self)
 
 
 def load(stored: object) -> Go | None:
-    """The toolchain that a set-up found, if it is still there."""
+    """Return the toolchain that a set-up found, if it still exists."""
     if not isinstance(stored, dict):
         return None
     go = Go(**stored)
@@ -71,10 +71,10 @@ def load(stored: object) -> Go | None:
 
 
 def find(home: Path) -> Go | None:
-    """The first toolchain that is new enough and that jobs can run, or None.
+    """Find the first toolchain that is new enough and that jobs can run; None if there is none.
 
     Args:
-        home: a folder that jobs can enter, in which one may be unpacked, and for the builds.
+        home: a folder that jobs can enter; it may contain an unpacked toolchain, and gets the builds.
     """
     for program in _candidates(home):
         go = _ask((*launcher.drop_root(), *_SHELL, program))
@@ -84,12 +84,12 @@ def find(home: Path) -> Go | None:
 
 
 def is_built(go: Go) -> bool:
-    """Tell whether the standard library was built for it."""
+    """Check whether the standard library was built for this toolchain."""
     return Path(go.cache).is_dir()
 
 
 def build(go: Go) -> bool:
-    """Build the standard library, in one step beside the place of the builds; false where that fails."""
+    """Build the standard library in a temporary folder, then rename it in one step; return False if that fails."""
     target = Path(go.cache)
     building = target.with_name(f".{target.name}-{os.getpid()}")
     shutil.rmtree(building, ignore_errors=True)
@@ -104,7 +104,7 @@ def build(go: Go) -> bool:
     try:
         building.rename(target)
     except OSError:
-        shutil.rmtree(building)  # another process made the same at the same time, and was first
+        shutil.rmtree(building)  # another process was faster with the same build
     return True
 
 

@@ -1,4 +1,4 @@
-"""A begun job and its control group: the job is seen to its end, and the group is gone afterwards, whatever happens."""
+"""A begun job and its control group: waits for the end of the job, and always removes the group afterwards."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from nightshift.sandbox.child import Finished, Patience, Running
 class GroupedJob:
     """A `sandbox.isolation.Begun`.
 
-    `proved` takes how the process ended, raises `SandboxError` if the job itself was never started, and returns what is
-    to be told.
+    `proved` is called with how the process ended. It raises `SandboxError` if the job itself was never started, and
+    otherwise returns what to report.
     """
 
     running: Running
@@ -30,7 +30,7 @@ class GroupedJob:
     proved: Callable[[Finished], Finished]
 
     async def finish(self, stdin: bytes) -> SandboxResult:
-        """Hand the input over and see the job to its end.
+        """Send the input and wait for the job's end.
 
         Raises:
             SandboxError: the job was not started, or was ended from outside.
@@ -51,7 +51,7 @@ class GroupedJob:
 
     @property
     def _patience(self) -> Patience:
-        """How long it may take; of processor time where its group tells of it."""
+        """The job's time limits; processor time is limited only if there is a group, which reports it."""
         if self.group is None:
             return Patience(wall_s=self.limits.wall_s)
         return Patience(
@@ -66,9 +66,10 @@ class GroupedJob:
             raise
 
     async def discard(self) -> None:
-        """End it unused.
+        """End the job unused.
 
-        A loop that is being closed cancels also what has not begun: that is done then without waiting for anything.
+        A loop that is being closed also cancels calls that have not begun; in that case the job is ended without
+        waiting.
         """
         try:
             await child.finish_uninterrupted(self.running.end())
@@ -94,20 +95,20 @@ _ending: set[asyncio.Task[None]] = set()
 
 
 def _in_background(work: Coroutine[Any, Any, None]) -> None:
-    """Let the kernel take a sandbox apart while its answer is on its way; the loop waits for it at its own end."""
+    """Clean up a sandbox in the background while its answer is already used; the loop awaits it at its end."""
     task = asyncio.create_task(work)
     _ending.add(task)
     task.add_done_callback(_ending.discard)
 
 
 def refuse_killed(code: int) -> None:
-    """Raise `SandboxUnready` where the first process of a job was ended by a signal that no job can send it."""
+    """Raise `SandboxUnready` if a signal that no job can send ended the job's first process."""
     if -code in _FROM_OUTSIDE:
         raise SandboxUnready(f"a job was ended from outside by {signal.Signals(-code).name}, as where memory is short")
 
 
 def _result(finished: Finished, usage: Usage | None, *, answers: bool) -> SandboxResult:
-    """A job's result from how its process ended and what its control group says.
+    """Return a job's result from how its process ended and what its control group reports.
 
     Raises:
         SandboxUnready: its process was ended from outside.
@@ -117,7 +118,7 @@ def _result(finished: Finished, usage: Usage | None, *, answers: bool) -> Sandbo
         raise SandboxUnready("the kernel killed a process of a job, since memory of this machine is short")
     if usage and usage.oom_kills and ended is not Ended.OUTPUT_LIMIT:
         ended = Ended.OUT_OF_MEMORY
-    elif ended is Ended.KILLED or (ended is Ended.EXITED and answers):  # of a shell 137 is a status like others
+    elif ended is Ended.KILLED or (ended is Ended.EXITED and answers):  # for a shell, 137 is an ordinary status
         refuse_killed(finished.exit_code)
     if ended is Ended.EXITED and finished.exit_code < 0:
         ended = Ended.KILLED

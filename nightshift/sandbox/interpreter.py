@@ -1,7 +1,8 @@
-"""Decides which Python is shown inside the sandbox: one that the jobs' user can really run.
+"""Chooses the Python that is shown inside the sandbox; the jobs' user must be able to run it.
 
-The daemon's own base interpreter comes first, then the system's. Where none can be run by the jobs' user (root with an
-interpreter below a closed home), the base interpreter is copied, without its test suites and graphics.
+The daemon's own base interpreter is tried first, then the system's. If the jobs' user can run none of them (the daemon
+is root and its interpreter is below a closed home), the base interpreter is copied, without its test suites and
+graphics.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ LEFT_OUT = ("test", "tests", "idlelib", "tkinter", "turtledemo", "ensurepip", "s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interpreter:
-    """A Python that jobs can run; its path is the same inside and outside. `argv` are the words that start it."""
+    """A Python that jobs can run; its path is the same inside and outside. `argv` is the command that starts it."""
 
     argv: tuple[str, ...]
     version: str
@@ -37,24 +38,24 @@ class Interpreter:
 
     @property
     def series(self) -> str:
-        """Major and minor version, as in `3.11`."""
+        """Major and minor version, such as `3.11`."""
         return ".".join(self.version.split(".")[:2])
 
     @property
     def path(self) -> str:
-        """The program itself."""
+        """Path of the program itself."""
         return self.argv[-1]
 
     @property
     def mounted(self) -> Path | None:
-        """The folder that must be shown for it, or None when it comes with the system's programs."""
+        """Folder that must be mounted for it; None if it comes with the system's programs."""
         prefix = Path(self.prefix)
         in_system = prefix.is_relative_to("/usr") and not prefix.is_relative_to("/usr/local")
         return None if in_system else prefix
 
 
 def choose(copies: Path) -> Interpreter:
-    """The first interpreter that jobs can run; made by copying when there is none.
+    """Return the first interpreter that jobs can run; make a copy if there is none.
 
     Args:
         copies: a folder that jobs can enter.
@@ -71,8 +72,8 @@ def choose(copies: Path) -> Interpreter:
 
 
 def check(words: tuple[str, ...]) -> Interpreter | None:
-    """Run an interpreter as the jobs' user and tell what it is; None when that fails or it is too old."""
-    # The shell between matters: a program that drops root keeps root's right to open any file until its first exec.
+    """Run an interpreter as the jobs' user and return its data; None if that fails or it is too old."""
+    # The shell is needed: a program that drops root keeps root's right to open any file until its first exec.
     argv = [*launcher.drop_root(), "/bin/sh", "-c", 'exec "$@"', "sh", *words, "-I", "-S", "-B", "-c", _CHECK]
     try:
         done = subprocess.run(argv, env=launcher.ENV, cwd="/", capture_output=True, timeout=30, check=True)
@@ -96,7 +97,7 @@ def _candidates() -> Iterator[Path]:
 
 
 def copy(copies: Path) -> tuple[str, ...]:
-    """Copy the base interpreter; a finished copy of the same one is taken as it is."""
+    """Copy the base interpreter, unless a finished copy exists; return the command that starts it."""
     series = f"{sys.version_info.major}.{sys.version_info.minor}"
     return _copy_base(Path(sys.base_prefix), Path(sysconfig.get_path("stdlib")), series, copies)
 
@@ -110,7 +111,7 @@ def _copy_base(base: Path, library: Path, series: str, copies: Path) -> tuple[st
         _copy(base, library, building, f"python{series}")
         open_to_all(building)
         building.rename(target)
-    # A shared build looks for its library where it was built, which jobs cannot read.
+    # A build with a shared library searches for it where it was built, which jobs cannot read.
     return "/usr/bin/env", f"LD_LIBRARY_PATH={target}/lib", f"{target}/bin/python{series}"
 
 
@@ -123,10 +124,10 @@ def _copy(base: Path, standard: Path, target: Path, name: str) -> None:
 
 
 def others(home: Path) -> dict[str, Path]:
-    """The interpreters of other series: those of the system, and what pyenv or uv keep below a home.
+    """Find the interpreters of other series: the system's, and interpreters of pyenv or uv below a home.
 
     Args:
-        home: the owner's.
+        home: the owner's home.
     """
     by_version: dict[tuple[int, ...], Path] = {}
     places = [Path("/usr/bin"), Path("/usr/local/bin")]
@@ -146,7 +147,7 @@ def others(home: Path) -> dict[str, Path]:
 
 
 def of_path(path: Path, copies: Path) -> Interpreter:
-    """An interpreter by its path; made by copying where jobs cannot run it there.
+    """Return the interpreter at a path, or a copy of it if jobs cannot run it there.
 
     Raises:
         SandboxError: not even a copy can be run.
@@ -162,7 +163,7 @@ def of_path(path: Path, copies: Path) -> Interpreter:
 
 
 def open_to_all(folder: Path) -> None:
-    """Let everyone read a tree, and nobody but its owner change it."""
+    """Make a tree readable for everyone, and writable only for its owner."""
     for path in (folder, *folder.rglob("*")):
         if not path.is_symlink():
             mode = path.stat().st_mode

@@ -1,4 +1,4 @@
-"""An isolation can also begin a job ahead of need, so that a pool keeps it warm."""
+"""Protocol of an isolation that can begin a job ahead of need, so that a pool can keep it warm."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ class Begun(Protocol):
     """A sandbox that has started its command, which waits for its standard input. Good for one job."""
 
     async def finish(self, stdin: bytes) -> SandboxResult:
-        """Hand the input over and see the job to its end; its wall time begins now.
+        """Send the input and wait for the job's end; its wall time begins now.
 
         Raises:
-            SandboxError: the sandbox did not come up, or is gone: the job was not started.
+            SandboxError: the sandbox did not start, or is gone: the job was not started.
         """
         ...
 
     async def discard(self) -> None:
-        """End it unused; nothing of it is left."""
+        """End it unused, and remove everything of it."""
         ...
 
 
 class Isolation(Protocol):
-    """A `core.ports.Sandbox` whose jobs can be begun ahead of their input; to run one is to begin and to finish it."""
+    """A `core.ports.Sandbox` whose jobs can be begun before their input is known; `run` begins and finishes a job."""
 
     @property
     def name(self) -> str:
@@ -32,11 +32,11 @@ class Isolation(Protocol):
         ...
 
     async def begin(self, job: SandboxJob) -> Begun:
-        """Start a job without its standard input (`job.stdin` is not looked at)."""
+        """Start a job without its standard input (`job.stdin` is ignored)."""
         ...
 
     async def run(self, job: SandboxJob) -> SandboxResult:
-        """Run to the end, to the limit, or until cancelled; nothing of the job is left running.
+        """Run a job to its end, to a limit, or until cancelled; nothing of the job is left running.
 
         Raises:
             SandboxError: the isolation could not be set up; the job was not started.

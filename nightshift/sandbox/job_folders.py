@@ -1,8 +1,8 @@
-"""Folders that the jobs' user can enter and nobody but the daemon can change.
+"""Folders that the jobs' user can enter and only the daemon can change.
 
-What is shown inside the sandbox is opened by the jobs' user. When the daemon runs as root, that is another user than
-its own, and a checkout below a closed home is out of its reach; then a folder below /var/tmp takes its place. Names
-there are open to everyone, so a folder counts only if it is a real folder, ours, and not writable for others.
+The jobs' user opens the files that are shown inside the sandbox. If the daemon runs as root, the jobs' user is another
+user, which cannot reach a checkout below a closed home; then a folder below /var/tmp is used instead. Anyone can create
+names there, so a folder is accepted only if it is a real folder, ours, and not writable for others.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PUBLIC, _PRIVATE, _PRIVATE_FOR_JOBS = 0o755, 0o700, 0o710
 
 
 def public(wanted: Path, fallback: Path = FALLBACK) -> Path:
-    """A folder for programs and libraries, which hold no secrets: `wanted` or, if jobs cannot enter it, a stand-in.
+    """Return a folder for programs and libraries (no secrets): `wanted`, or a substitute if jobs cannot enter it.
 
     Raises:
         SandboxError: no such folder can be made.
@@ -32,7 +32,7 @@ def public(wanted: Path, fallback: Path = FALLBACK) -> Path:
 
 
 def private(wanted: Path, fallback: Path = FALLBACK) -> Path:
-    """A folder for code and tests: as `public`, and closed to every user but the daemon's and the jobs'.
+    """Return a folder for code and tests: like `public`, but closed to all users except the daemon's and the jobs'.
 
     Raises:
         SandboxError: no such folder can be made.
@@ -45,18 +45,18 @@ def private(wanted: Path, fallback: Path = FALLBACK) -> Path:
 
 
 def where(wanted: Path, fallback: Path = FALLBACK) -> Path:
-    """Find the folder that `public` or `private` made; nothing is made."""
+    """Return the path of the folder that `public` or `private` made; creates nothing."""
     return wanted if enterable(wanted.parent) else _stand_in(wanted, fallback)
 
 
 def choose_shown_folder(wanted: Path, fallback: Path = FALLBACK) -> Path:
-    """A folder whose path is the same inside: `wanted`, or a stand-in where jobs have folders of their own."""
+    """Return a folder whose path is the same inside: `wanted`, or a substitute if jobs have their own folder there."""
     covered = any(wanted.resolve().is_relative_to(each) for each in _COVERED)
     return _stand_in(wanted, fallback) if covered else wanted
 
 
 def enterable(folder: Path) -> bool:
-    """Tell whether the jobs' user can pass through every folder of a path."""
+    """Check whether the jobs' user can enter every folder of a path."""
     if os.geteuid() != 0:
         return os.access(folder, os.X_OK)
     path = folder.resolve()
@@ -87,11 +87,11 @@ def _stand_in(wanted: Path, fallback: Path) -> Path:
 
 
 def _sweep(above: Path) -> None:
-    """Remove folders that stood in for one which is gone."""
+    """Remove substitutes for folders that no longer exist."""
     for note in above.glob(f"*{_ORIGIN}"):
         try:
             origin = note.read_text()
-        except FileNotFoundError:  # another process sweeps as well, and was first
+        except FileNotFoundError:  # another process sweeps as well, and was faster
             continue
         if not Path(origin).exists():
             shutil.rmtree(note.with_suffix(""), ignore_errors=True)

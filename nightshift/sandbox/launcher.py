@@ -1,14 +1,14 @@
-"""The prefix of every job's command line: group, priority, limits of each process, and an unprivileged user.
+"""The prefix of every job's command: control group, priority, limits of each process, and an unprivileged user.
 
-The order matters. A process enters its control group and takes its limits while it still may, and drops root last,
-before anything that touches untrusted code. Started by root, bubblewrap alone would leave the job root in the kernel's
-eyes, and what /proc/sys holds would be writable from inside.
+The order matters. A process enters its control group and sets its limits while it still may, and drops root last,
+before it touches untrusted code. If root started bubblewrap directly, the kernel would still treat the job as root, and
+/proc/sys would be writable from inside.
 
-Sandboxed work stands back for its owner's: a higher nice value, the lowest of the best I/O, and lighter groups. The
-daemon itself stays as it is: its loop renews leases and answers its owner. Nice values count within one control group
-only, so where jobs have groups of their own these weigh less as well, by the kernel's own measure: a nice level is a
-factor of 1.25 (`sched_prio_to_weight`). The idle class of I/O is not used: on a busy disk it may starve a job until its
-time is over, and that would look like a failing test.
+Sandboxed work gets a lower priority than the owner's: a higher nice value, the lowest best-effort I/O level, and
+lighter groups. The daemon itself keeps its priority, because its loop renews leases and answers the owner. Nice values
+count only within one control group. So if jobs have their own groups, these get a lower weight as well, by the kernel's
+own measure: a nice level is a factor of 1.25 (`sched_prio_to_weight`). The idle class of I/O is not used: on a busy
+disk it could starve a job until its timeout, which would look like a failing test.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from pathlib import Path
 from nightshift.core.isolation import SandboxLimits
 
 JOB_UID = 64321
-"""User and group of jobs when the daemon runs as root; no other process uses it."""
+"""User and group of jobs if the daemon runs as root; no other process uses it."""
 
 ENV = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin"}
-"""The launcher's environment. A job can read that of bubblewrap, so nothing of the daemon's may be in it."""
+"""The launcher's environment. A job can read bubblewrap's environment, so it must contain nothing of the daemon's."""
 
 _DROP = (
     "setpriv", f"--reuid={JOB_UID}", f"--regid={JOB_UID}", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all",
@@ -37,29 +37,29 @@ FIXED = {
     "memlock": (resource.RLIMIT_MEMLOCK, 1 << 16),
     "msgqueue": (resource.RLIMIT_MSGQUEUE, 0),
 }
-"""The limits that are the same for every job: `prlimit`'s name to the kernel's number and the value."""
+"""Limits that are the same for every job: `prlimit`'s name to the kernel's number and the value."""
 NICE_STEP = 1.25
 LOWEST_IO = ("ionice", "-t", "-c", "2", "-n", "7")
 
 
 def job_uid() -> int:
-    """The user that jobs run as."""
+    """Return the user id that jobs run as."""
     return JOB_UID if os.geteuid() == 0 else os.geteuid()
 
 
 def drop_root() -> tuple[str, ...]:
-    """The words that become the jobs' user; none when the daemon is not root."""
+    """Return the command prefix that switches to the jobs' user; empty if the daemon is not root."""
     return _DROP if os.geteuid() == 0 else ()
 
 
 def prefix(limits: SandboxLimits, join_files: Sequence[Path], *, address_space: bool, nice: int = 0) -> list[str]:
-    """The words before the command.
+    """Return the arguments before the command.
 
     Args:
-        limits: of the job.
+        limits: limits of the job.
         join_files: control files to enter the job's group.
-        address_space: bound the memory of each process too, where no group bounds that of all.
-        nice: how many levels it stands back (`sandbox.launcher`).
+        address_space: limit the memory of each process too, because no group limits that of all.
+        nice: by how many levels the priority is lowered (`sandbox.launcher`).
     """
     enter = "".join(f"echo $$ > '{file}' && " for file in join_files)
     group = ["/bin/sh", "-c", f'{enter}exec "$@"', "sh"] if join_files else []
@@ -67,9 +67,9 @@ def prefix(limits: SandboxLimits, join_files: Sequence[Path], *, address_space: 
 
 
 def each_process(limits: SandboxLimits) -> dict[str, tuple[int, int]]:
-    """The limits of every single process of a job: `prlimit`'s name to the kernel's number and the value.
+    """Return the limits of each process of a job: `prlimit`'s name to the kernel's number and the value.
 
-    Where `/work` and `/tmp` are file systems of their own, a file may be as large as the larger of them.
+    `/work` and `/tmp` are separate file systems, so a file may be as large as the larger of them.
     """
     return {
         **FIXED,
@@ -79,17 +79,17 @@ def each_process(limits: SandboxLimits) -> dict[str, tuple[int, int]]:
 
 
 def rlimits(limits: SandboxLimits, *, address_space: bool) -> list[str]:
-    """The words that set limits of single processes; a limit that is lower already stays."""
+    """Return the arguments that set limits of single processes; a limit that is lower already is kept."""
     values = settable(limits, address_space=address_space)
     return ["prlimit", *(f"--{name}={value}" for name, (_, value) in values.items()), "--"]
 
 
 def settable(limits: SandboxLimits, *, address_space: bool) -> dict[str, tuple[int, int]]:
-    """As `each_process`, with none above what this process may set."""
+    """Return the limits of `each_process`, none above what this process may set."""
     wanted = each_process(limits)
     if address_space:
         wanted["as"] = (resource.RLIMIT_AS, (limits.memory_mb + limits.reserved_mb) << 20)
-        wanted["data"] = (resource.RLIMIT_DATA, limits.memory_mb << 20)  # what is reserved alone does not count
+        wanted["data"] = (resource.RLIMIT_DATA, limits.memory_mb << 20)  # memory that is only reserved does not count
     return {name: (which, _at_most(which, value)) for name, (which, value) in wanted.items()}
 
 
@@ -99,7 +99,7 @@ def _at_most(which: int, value: int) -> int:
 
 
 def priority(nice: int) -> tuple[str, ...]:
-    """The words before a command that is to stand back; none for level 0, which is everybody's.
+    """Return the prefix of a command that lowers its priority; empty for level 0.
 
     Args:
         nice: levels below the daemon's own, 0 to 19.
@@ -108,5 +108,5 @@ def priority(nice: int) -> tuple[str, ...]:
 
 
 def weight(nice: int, usual: int, least: int = 1) -> int:
-    """A group's weight where `usual` is that of a group that stands back for nobody."""
+    """Return a group's weight, given the `usual` weight of a group at level 0."""
     return max(least, round(usual / NICE_STEP**nice))

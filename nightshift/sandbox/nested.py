@@ -1,15 +1,15 @@
-"""Sandboxes within one outer sandbox, forked from a process that has pytest imported: as strong, and much cheaper.
+"""Sandboxes within one outer sandbox, forked from a process that has imported pytest: as strong, and much cheaper.
 
-Starting an interpreter and importing pytest costs more than a small suite does. A fork server pays that once. Each job
-gets namespaces, file systems, a control group, limits and a system-call filter of its own (`inside/nested.py`), within
-all that bubblewrap gives the fork server; nothing is shared but memory that was filled before any job came. The fork
-server never sees a job: it is sent four descriptors and the limits.
+Starting an interpreter and importing pytest costs more than running a small suite. A fork server pays that cost once.
+Each job gets its own namespaces, file systems, control group, limits and system-call filter (`inside/nested.py`),
+within the isolation that bubblewrap gives the fork server. Jobs share nothing except memory that was filled before any
+job came. The fork server never sees a job's content: it gets four descriptors and the limits.
 
     daemon ── order + descriptors ──> fork server ── fork ──> process 1 of the sandbox, which becomes the job
        └── “here” / group / “go” / “up” on the fourth descriptor ──┘      “end”, on the same, is the fork server's
 
-The daemon learns the process's number from the kernel, with its first message, and puts it into the job's group before
-it lets it go on.
+The kernel gives the daemon the process's number with the first message. The daemon puts the process into the job's
+group before it lets it continue.
 """
 
 from __future__ import annotations
@@ -51,23 +51,23 @@ from nightshift.sandbox.runtime import SUITES, Runtime
 
 START_S = 60.0
 TREES = "/trees"
-"""The folder of its jobs' layers as a fork server sees it; `inside/nested.py` has the same name."""
+"""Folder in which a fork server sees the layers of its jobs; `inside/nested.py` uses the same name."""
 MOST_SERVERS = 6
-"""So many fork servers of other runtimes are kept, as long as the others have nothing to do."""
+"""Number of fork servers of other runtimes that are kept; more exist only while they are in use."""
 _Key = tuple[tuple[str, ...], tuple[str, ...], tuple[Mount, ...], str, Path | None]
 _CREDENTIALS = struct.Struct("iII")
 _MESSAGE = 1 << 12
 
 
 class NestedSandbox(Isolation):
-    """Runs jobs in nested sandboxes: those of its runtime, and those of runtimes that environments made of it.
+    """Runs jobs in nested sandboxes, for its own runtime and for runtimes that environments derived from it.
 
-    Each runtime has a fork server for each trusted parent, which shows no job what is another runtime's. The layers of
-    a job lie in one folder, which a fork server of their own can show. Other jobs that need other things shown get a
-    sandbox of their own, and so do jobs with layers where the kernel cannot lay a private file system over them.
+    Each runtime has a separate fork server for each trusted parent, so that no job sees another runtime's files. The
+    layers of a job are in one folder, which a separate fork server can show. Other jobs that need other mounts get
+    their own outer sandbox. So do jobs with layers if the kernel cannot put a private file system over them.
 
     Args:
-        outer: makes the outer sandbox and everything that does not fit in.
+        outer: makes the outer sandbox, and runs every job that does not fit into it.
         runtime: what the usual fork servers import and show.
     """
 
@@ -103,21 +103,21 @@ class NestedSandbox(Isolation):
             self._wanted[key] -= 1
 
     async def aclose(self) -> None:
-        """End the fork servers, and with them whatever still runs below them."""
+        """End the fork servers, and everything that still runs below them."""
         for task in [self._servers.pop(key) for key in list(self._servers)]:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError, SandboxError):
                 await (await task).close()
 
     async def _alive(self, key: _Key, runtime: Runtime) -> ForkServer:
-        """The fork server of a trusted parent; a new one in the place of one that died."""
+        """Return the fork server of a trusted parent; replace one that died."""
         task, old = self._servers.get(key), None
         if task is None or (task.done() and (task.cancelled() or task.exception() or not task.result().is_alive)):
             *_, entry, trees = key
             old, task = task, asyncio.create_task(ForkServer.start(runtime, entry, trees, nice=self._outer.nice))
             self._servers[key] = task
         self._servers.move_to_end(key)
-        # Others come here with the first wait, so all that is let go is forgotten before it.
+        # Other calls can run from the first await on, so remove everything that is to be closed before it.
         ended = [each for each in (old, *self._forget_resting()) if each and not each.cancelled()]
         await child.finish_uninterrupted(
             asyncio.gather(*(each.result().close() for each in ended if not each.exception()))
@@ -130,7 +130,7 @@ class NestedSandbox(Isolation):
             raise
 
     def _forget_resting(self) -> list[asyncio.Task[ForkServer]]:
-        """Take out the fork servers of other runtimes that were used longest ago and rest, while there are too many."""
+        """Remove the least recently used idle fork servers of other runtimes, while there are too many."""
         theirs = [key for key in self._servers if key[:3] != self._usual]
         resting = [
             key
@@ -160,9 +160,9 @@ class NestedSandbox(Isolation):
 
 @dataclass(slots=True)
 class ForkServer:
-    """The outer sandbox with its process that is forked for each job; `jobs` are those that have not ended.
+    """The outer sandbox with the process that is forked for each job; `jobs` counts the jobs that have not ended.
 
-    `overlays` tells whether the kernel lays a job's own file system over layers.
+    `overlays` is True if the kernel can put a job's own file system over layers.
     """
 
     running: Running
@@ -173,15 +173,15 @@ class ForkServer:
 
     @property
     def is_alive(self) -> bool:
-        """Tell whether it can take orders."""
+        """True if it can take orders."""
         return self.answers and not self.running.is_over
 
     @classmethod
     async def start(cls, runtime: Runtime, entry: str, trees: Path | None = None, *, nice: int = 0) -> ForkServer:
-        """Start one and wait until it takes orders.
+        """Start a fork server and wait until it takes orders.
 
         Raises:
-            SandboxError: it did not come up.
+            SandboxError: it did not start.
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
@@ -201,7 +201,7 @@ class ForkServer:
         """Wait until it takes orders.
 
         Raises:
-            SandboxError: it did not come up.
+            SandboxError: it did not start.
         """
         self.orders.setblocking(False)
         try:
@@ -215,16 +215,16 @@ class ForkServer:
             raise SandboxUnready(f"the process that sandboxes are forked from did not come up: {output}")
 
     def order(self, order: dict[str, object], group: Group | None, job: SandboxJob) -> Begun:
-        """Have a nested sandbox forked."""
+        """Let the fork server fork a nested sandbox."""
         control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)  # before the first message can come
+        control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)  # before the first message can arrive
         stdin, stdout, stderr = os.pipe(), os.pipe(), os.pipe()
         given = (stdin[0], stdout[1], stderr[1], theirs.fileno())
         pipes = Pipes(stdin=_file(stdin[1], "wb"), stdout=_file(stdout[0], "rb"), stderr=_file(stderr[0], "rb"))
         try:
             _send(self.orders, json.dumps(order).encode(), given)
         except OSError:
-            self.answers = False  # the next job gets a new one; this one ends at once, unstarted
+            self.answers = False  # the next job gets a new server; this one ends at once, unstarted
             theirs.close()
         finally:
             for descriptor in given[:3]:
@@ -242,14 +242,14 @@ class ForkServer:
         self.jobs -= 1
 
     async def close(self) -> None:
-        """End it."""
+        """End the fork server."""
         self.answers = False
         self.orders.close()
         await child.finish_uninterrupted(self.running.end())
 
 
 def _spawn(runtime: Runtime, entry: str, trees: Path | None, orders: int, nice: int) -> Running:
-    """Start the outer sandbox with the fork server in it; `orders` is its socket. Its forks stand back as it does."""
+    """Start the outer sandbox with the fork server in it; `orders` is its socket. Its forks inherit its priority."""
     fixed = [f"--{name}={value}" for name, (_, value) in launcher.FIXED.items()]
     shown = [*runtime.mounts_for(entry), *([Mount(host=trees, inside=TREES)] if trees else [])]
     with memory_files(*(text.encode() for text in FILES.values())) as files:
@@ -276,7 +276,7 @@ def _spawn(runtime: Runtime, entry: str, trees: Path | None, orders: int, nice: 
 
 
 class _Nested:
-    """The handle of a nested sandbox: speaks with its first process, and hears from the fork server how it ended."""
+    """The handle of a nested sandbox: talks to its first process, and learns from the fork server how it ended."""
 
     def __init__(self, control: socket.socket, group: Group | None) -> None:
         self._control, self._group, self._loop = control, group, asyncio.get_running_loop()
@@ -289,7 +289,7 @@ class _Nested:
         self._loop.add_reader(control, self._hear)
 
     def check_start(self, finished: Finished) -> Finished:
-        """How the job ended; an error when it was never started."""
+        """Return how the job ended; raise an error if it was never started."""
         if not self.is_up:
             raise SandboxUnready(f"the nested sandbox did not come up: {self.fault or finished.ended}")
         return finished
@@ -328,7 +328,7 @@ class _Nested:
             self._over(-signal.SIGKILL)
 
     async def _let_in(self, pid: int) -> None:
-        """Put the process into the job's group, and let it go on; in a thread, since the kernel takes its time."""
+        """Put the process into the job's group and let it continue; in a thread, because the kernel may be slow."""
         try:
             self._descriptor = os.pidfd_open(pid)
             await asyncio.to_thread(self._enter, pid)
@@ -336,10 +336,10 @@ class _Nested:
             self.fault = f"the process could not enter its control group: {error}"
         if self.exited.done():
             return
-        with contextlib.suppress(OSError):  # it died meanwhile; the end of its messages tells
+        with contextlib.suppress(OSError):  # it died meanwhile; the end of its messages shows that
             if self._killed or self.fault:
                 self._control.shutdown(socket.SHUT_WR)
-                self.kill()  # it may have entered its group only after it was to be killed
+                self.kill()  # it may have joined its group only after the group was killed
             else:
                 self._control.send(b"go")
 

@@ -1,7 +1,7 @@
-"""Finds the Node.js that jobs can run, and says what it can do.
+"""Finds the Node.js that jobs can run, and describes its abilities.
 
-One on the PATH is taken where the jobs' user can run it; if it does not come with the system's programs, the folder
-that holds it is shown read-only. A program below a closed home is copied: Node.js is one file.
+The one on the PATH is used if the jobs' user can run it. If it does not come with the system's programs, its folder is
+mounted read-only. A program below a closed home is copied, since Node.js is one file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nightshift.core.code.javascript import TYPED
 from nightshift.sandbox import launcher
 
 OLDEST = (20, 14)
-"""Has what a verdict needs (`--test-force-exit`); of version 22, the first release is too old."""
+"""The oldest release with what a verdict needs (`--test-force-exit`); the first release of version 22 lacks it."""
 
 NEEDED = "Node.js 20.14 or newer"
 INSTALL = (
@@ -32,7 +32,7 @@ _ASK = "console.log(JSON.stringify([process.execPath, process.versions.node]))"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A Node.js that jobs can run; its path is the same inside and outside. `folder` is what must be shown for it."""
+    """A Node.js that jobs can run; its path is the same inside and outside. `folder` must be mounted for it."""
 
     path: str
     version: str
@@ -46,18 +46,18 @@ class Node:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """The words that every start has; TypeScript is asked for where it does not come by itself."""
+        """Flags of every start; TypeScript is switched on if that is not the default."""
         by_itself = self.numbers >= (23, 6) or (22, 18) <= self.numbers < (23, 0)
         typed = (_FLAG,) if self.runs_types and not by_itself else ()
         return ("--no-warnings", *typed)
 
     @property
     def runs_types(self) -> bool:
-        """Tell whether it runs TypeScript by itself, by leaving the types out."""
+        """True if it can run TypeScript itself, by stripping the types."""
         return self.numbers >= _TYPES_WITH_FLAG
 
     def refusal(self, path: str) -> str:
-        """Why it cannot run a file; empty when it can."""
+        """Return the reason why it cannot run a file; empty if it can."""
         if path.endswith(TYPED) and not self.runs_types:
             return (
                 f"{path} is TypeScript, which needs Node.js 22.6 or newer; this machine has {self.version} "
@@ -66,12 +66,12 @@ class Node:
         return ""
 
     def stored(self) -> dict[str, str]:
-        """As JSON values."""
+        """Return the fields as JSON values."""
         return asdict(self)
 
 
 def load(stored: object) -> Node | None:
-    """The program that a set-up found, if it is still there."""
+    """Return the program that a set-up found, if it still exists."""
     if not isinstance(stored, dict):
         return None
     node = Node(**stored)
@@ -79,12 +79,12 @@ def load(stored: object) -> Node | None:
 
 
 def find(copies: Path) -> Node | None:
-    """The first Node.js on the PATH that is new enough and that jobs can run, or None.
+    """Find the first Node.js on the PATH that is new enough and that jobs can run; None if there is none.
 
     Args:
         copies: a folder that jobs can enter, for a copy.
     """
-    # Asked first as who we are: what lies on the PATH may be a script that picks one of several.
+    # First run as the current user: the entry on the PATH may be a script that chooses between several versions.
     asked = shutil.which("node") or shutil.which("nodejs")
     real = _ask((asked,)) if asked else None
     if real is None or not is_new_enough(real.numbers):
@@ -95,7 +95,7 @@ def find(copies: Path) -> Node | None:
     return copy if _ask((*launcher.drop_root(), *_SHELL, copy.path)) else None
 
 
-# The shell between matters: a program that drops root keeps root's right to open any file until its first exec.
+# The shell is needed: a program that drops root keeps root's right to open any file until its first exec.
 _SHELL = ("/bin/sh", "-c", 'exec "$@"', "sh")
 
 
@@ -110,7 +110,7 @@ def _ask(words: tuple[str, ...]) -> Node | None:
 
 
 def is_new_enough(version: tuple[int, ...]) -> bool:
-    """Tell whether a version of Node.js has what a verdict needs."""
+    """Check whether a version of Node.js has what a verdict needs."""
     return OLDEST <= version < (21, 0) or version >= (22, 1)
 
 

@@ -1,10 +1,10 @@
-"""Ends what the jobs of a dead daemon left behind on the machine.
+"""Ends what the jobs of a dead daemon left running on the machine.
 
-bubblewrap's sandboxes, nested ones too, die with their daemon: the kernel sees to it (`--die-with-parent` for the outer
-one, a parent-death signal in the nested ones), and their control groups are empty then. Containers have a label and are
-removed by the engine's own sweep. Plain processes, the weakest sandbox, die with nobody: they are found here by the
-folder of their job. Whoever calls this holds the lock of the home, so no job in its folder has a living daemon.
-Temporary files have names by which it can be told later whose they are, and that he is dead.
+bubblewrap's sandboxes, including nested ones, die with their daemon through the kernel (`--die-with-parent` for the
+outer one, a parent-death signal in the nested ones), which leaves their control groups empty. Containers have a label,
+and the engine module removes them. Plain processes, the weakest sandbox, do not die with the daemon: they are found
+here by the folder of their job. The caller must hold the lock of the home, so that no job in its folder has a living
+daemon. The names of temporary files show which process created them, and so whether it is dead.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from nightshift.sandbox import job_folders
 
 ROUNDS, PAUSE_S = 20, 0.05
 JOBS = "process-jobs"
-"""The folder below the daemon's own in which jobs without an isolation have theirs."""
+"""Folder below the daemon's own that contains the folders of jobs without an isolation."""
 _OURS = re.compile(r"nightshift-[a-z]+-(\d+)-.+")
 
 
 def sweep_jobs(scratch: Path) -> tuple[list[int], list[Path]]:
-    """End the processes of jobs in the folder of one home, and remove their folders; which these were.
+    """End the processes of jobs in the folder of one home, and remove their folders; return both.
 
     Args:
         scratch: the daemon's own folder.
@@ -44,7 +44,7 @@ def sweep_jobs(scratch: Path) -> tuple[list[int], list[Path]]:
 
 
 def _end(folder: Path) -> list[int]:
-    """Kill until nobody is left: a process may be born while the others are killed."""
+    """Kill until no process is left: new ones may be created while the others are killed."""
     ended = set[int]()
     for _ in range(ROUNDS):
         pids = list(_of_jobs(folder))
@@ -59,7 +59,7 @@ def _end(folder: Path) -> list[int]:
 
 
 def _of_jobs(folder: Path) -> Iterator[int]:
-    """Processes whose home, as the job was given it, or whose place is below the folder."""
+    """Yield processes whose HOME, as set for the job, or whose working directory is below the folder."""
     home = f"HOME={folder}/job-".encode()
     for path in Path("/proc").iterdir():
         if path.name.isdigit() and int(path.name) != os.getpid():
@@ -74,15 +74,15 @@ def _is_below(link: Path, folder: Path) -> bool:
 
 
 def prefix(what: str) -> str:
-    """The beginning of a temporary file's name; `what` is one word in small letters."""
+    """Return the prefix of a temporary file's name; `what` is one lower-case word."""
     return f"nightshift-{what}-{os.getpid()}-"
 
 
 def sweep_temporary(folder: Path | None = None) -> list[Path]:
-    """Remove what processes of this user left behind that are no more; what was removed.
+    """Remove temporary files of this user's dead processes; return the removed paths.
 
     Args:
-        folder: the one for temporary files, the system's if None.
+        folder: the folder of temporary files, the system's if None.
     """
     gone = []
     for path in (folder or Path(tempfile.gettempdir())).glob("nightshift-*"):

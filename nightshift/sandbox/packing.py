@@ -1,7 +1,7 @@
 """Packs the files of a run into one block of bytes, which the trusted parent inside unpacks from its standard input.
 
-What a run sees of a small tree enters by that one door, so a sandbox can be started before it is known what it will
-run; a large tree lies there from the start (`sandbox.trees`). Names are checked and sizes capped here, outside.
+All files of a small tree enter a run that way, so a sandbox can be started before it is known what it will run. A large
+tree is mounted from the start (`sandbox.trees`). Names are checked and sizes limited here, outside.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ MAX_BYTES = 512 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packed:
-    """Files as one block: `index` has path, size in bytes and SHA-256 of each, in the order of `blob`'s bytes."""
+    """Files as one block: `index` has path, size in bytes and SHA-256 of each, in the order of the bytes in `blob`."""
 
     index: tuple[tuple[str, int, str], ...]
     blob: bytes
 
     @property
     def digests(self) -> dict[str, str]:
-        """Path to SHA-256 of its bytes."""
+        """Map each path to the SHA-256 of its bytes."""
         return {path: digest for path, _, digest in self.index}
 
 
@@ -38,11 +38,11 @@ def pack(files: Iterable[tuple[str, bytes]], *, from_tree: bool = False, most: i
 
     Args:
         files: pairs of path and bytes.
-        from_tree: the paths are those of a commit, which may be stranger than what a model or task may name.
-        most: bytes of all together.
+        from_tree: the paths come from a commit, where more names are allowed than for a model or task.
+        most: maximum total number of bytes.
 
     Raises:
-        SandboxError: a name is not allowed, or it is too much.
+        SandboxError: a name is not allowed, or the files are too large.
     """
     index, parts, total = list[tuple[str, int, str]](), list[bytes](), 0
     for path, content in files:
@@ -60,7 +60,7 @@ def pack(files: Iterable[tuple[str, bytes]], *, from_tree: bool = False, most: i
 
 
 def list_hidden(base: Collection[str], over: Collection[str]) -> set[str]:
-    """The paths of a tree that other files lie over: at the same place, as a folder of theirs, or below one of them."""
+    """List the paths of a tree that other files replace: the same path, one of their folders, or a path below one."""
     paths = sorted(base)
     hidden = {path for each in over for path in (each, *folders_of(each)) if path in base}
     for folder in (f"{path}/" for path in over):
@@ -72,23 +72,23 @@ def list_hidden(base: Collection[str], over: Collection[str]) -> set[str]:
 
 
 def folders_of(path: str) -> list[str]:
-    """The folders above a path, without the root."""
+    """Return the folders above a path, without the root."""
     return [path[:index] for index, char in enumerate(path) if char == "/"]
 
 
 def tree_fault(path: str) -> str | None:
-    """Say why a path of a commit cannot be staged, or None when it can."""
+    """Return why a path of a commit cannot be staged; None if it can."""
     strange = path.startswith("/") or "\0" in path or any(part in {"", ".", "..", ".git"} for part in path.split("/"))
     return "not a path within a repository" if strange else None
 
 
 def sha256(content: bytes) -> str:
-    """The digest of a file's bytes."""
+    """Return the SHA-256 of a file's bytes."""
     return hashlib.sha256(content).hexdigest()
 
 
 def digest_of(digests: Mapping[str, str]) -> str:
-    """One digest of a whole tree: SHA-256 over its sorted paths and the digests of their bytes."""
+    """Return the digest of a whole tree: SHA-256 over its sorted paths and the digests of their bytes."""
     total = hashlib.sha256()
     for path in sorted(digests):
         total.update(f"{path}\0{digests[path]}\n".encode("utf-8", "surrogatepass"))

@@ -1,8 +1,8 @@
 """Keeps sandboxes started ahead of need: each waits for its input, serves one job, and is gone.
 
-A job's shape is all of it but its input. A shape that comes a second time gets a successor, begun in the background as
-soon as one of its kind is taken, so that the next job of the shape finds its sandbox up and its interpreter warm.
-Nothing is ever used twice. `warm` puts a pool before the chosen sandbox where it can keep some waiting, after a test.
+A job's shape is the job without its input. When a shape comes a second time, a successor is begun in the background, so
+that the next job of that shape finds its sandbox started and its interpreter warm. Nothing is ever used twice. `warm`
+puts a pool in front of the chosen sandbox if it can keep some waiting, after a test.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from nightshift.sandbox.nested import NestedSandbox
 from nightshift.sandbox.runtime import Runtime
 
 _REMEMBERED = 32
-# So often a job is run again whose sandbox did not come up or was ended from outside: that says nothing of the job.
+# How often a job is repeated if its sandbox did not start or was ended from outside: the job is not the cause.
 _REPEATS = 2
 
 
@@ -37,12 +37,12 @@ class _Waiting:
 
 
 class Pool:
-    """A sandbox that hands its jobs to sandboxes begun before.
+    """A sandbox that runs its jobs in sandboxes begun earlier.
 
     Args:
         isolation: makes them.
         size: how many may wait at most.
-        idle_s: one that waited so long is ended; the next job of its shape starts one of its own.
+        idle_s: seconds after which a waiting one is ended; the next job of its shape starts a new one.
     """
 
     def __init__(self, isolation: Isolation, *, size: int, idle_s: float = 600.0) -> None:
@@ -53,17 +53,17 @@ class Pool:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self, job: SandboxJob) -> SandboxResult:
-        """Run to the end, to the limit, or until cancelled; nothing of the job is left running.
+        """Run a job to its end, to a limit, or until cancelled; nothing of the job is left running.
 
         Raises:
-            SandboxError: the isolation could not be set up, or the job was ended from outside again and again.
+            SandboxError: the isolation could not be set up, or the job was repeatedly ended from outside.
         """
         shape = replace(job, stdin=b"")
         begun = self._take(shape)
         if self._remember(shape):
             self._spawn(self._begin(shape))
         if begun is not None:
-            with contextlib.suppress(SandboxError):  # it died while it waited, or was ended from outside
+            with contextlib.suppress(SandboxError):  # it died while waiting, or was ended from outside
                 return await begun.finish(job.stdin)
         for _ in range(_REPEATS):
             with contextlib.suppress(SandboxUnready):
@@ -71,7 +71,7 @@ class Pool:
         return await self._isolation.run(job)
 
     async def aclose(self) -> None:
-        """End all that wait."""
+        """End all waiting sandboxes."""
         while self._tasks or self._waiting:
             while self._waiting:
                 self._let_go(self._waiting.popleft()[1])
@@ -86,7 +86,7 @@ class Pool:
         return None
 
     def _remember(self, shape: SandboxJob) -> bool:
-        """Tell whether this shape came before, and remember it."""
+        """Return True if this shape came before, and remember it."""
         is_known = shape in self._seen
         self._seen[shape] = None
         self._seen.move_to_end(shape)
@@ -95,7 +95,7 @@ class Pool:
         return is_known
 
     async def _begin(self, shape: SandboxJob) -> None:
-        with contextlib.suppress(SandboxError):  # the next job of the shape will meet it and tell
+        with contextlib.suppress(SandboxError):  # the next job of the shape will meet the error and report it
             begun = await self._isolation.begin(shape)
             expiry = asyncio.get_running_loop().call_later(self._idle_s, self._expire, begun)
             self._waiting.append((shape, _Waiting(begun, expiry)))
@@ -121,14 +121,14 @@ class Pool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Warmed:
-    """A sandbox in use. `remark` says in a few words how it is kept warm, or why it is not."""
+    """A sandbox in use. `remark` describes briefly how it is kept warm, or why it is not."""
 
     sandbox: Sandbox
     remark: str
     closers: tuple[Callable[[], Awaitable[None]], ...] = field(default=(), repr=False)
 
     async def aclose(self) -> None:
-        """End whatever waits for jobs."""
+        """End everything that waits for jobs."""
         for close in self.closers:
             await close()
 
@@ -136,7 +136,8 @@ class Warmed:
 async def warm(sandbox: Sandbox, runtime: Runtime, *, size: int) -> Warmed:
     """Keep sandboxes waiting, each for one job, for `size` verdicts at once.
 
-    bubblewrap's are nested in one outer sandbox if those hold as the outer one does, and are started one by one if not.
+    bubblewrap's sandboxes are nested in one outer sandbox if the nested ones pass the self-test as well; otherwise they
+    are started one by one.
     """
     if isinstance(sandbox, BubblewrapSandbox):
         nested = NestedSandbox(sandbox, runtime)
@@ -151,13 +152,14 @@ async def warm(sandbox: Sandbox, runtime: Runtime, *, size: int) -> Warmed:
 
 
 def _pool(isolation: Isolation, size: int, remark: str) -> Warmed:
-    # A verdict may take three kinds of runs: tests, plain ones and calls; commands are a fourth, a search has its own.
+    # A verdict may use three kinds of runs: tests, plain ones and calls. Commands are a fourth, and a search has its
+    # own.
     pool = Pool(isolation, size=4 * size + 1)
     return Warmed(sandbox=Exclusive(pool), remark=remark, closers=(pool.aclose,))
 
 
 async def _fault(nested: NestedSandbox, runtime: Runtime) -> str:
-    """Why nested sandboxes may not be used; empty when they hold."""
+    """Return why nested sandboxes may not be used; empty if they pass the self-test."""
     try:
         async with asyncio.timeout(selftest.PROBE_S):
             self_test = await selftest.probe(nested, runtime)

@@ -1,10 +1,11 @@
-"""The weakest sandbox: a process of its own with limits, a clean environment and a temporary folder, and nothing more.
+"""The weakest sandbox: a separate process with limits, a clean environment and a temporary folder, and nothing more.
 
-The job can read what the user it runs as can read, and can reach the network. It exists for systems where no isolation
-works, and is taken only when the owner chose it by name. Started by root, the job at least runs as a user of its own.
+The job can read everything that its user can read, and can reach the network. This sandbox exists for systems where no
+isolation works, and is used only if the owner chose it by name. If the daemon is root, the job at least runs as another
+user.
 
-A job that leaves its session is found again at the end by a random variable in its environment; one that also clears
-its environment is not.
+A job's process that leaves its session is found at the end by a random variable in its environment. It is not found if
+it also clears its environment.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class ProcessSandbox:
 
     Args:
         scratch: an existing folder for temporary folders, which the jobs' user can enter.
-        nice: how many levels jobs stand back (`sandbox.launcher`).
+        nice: by how many levels the priority of jobs is lowered (`sandbox.launcher`).
     """
 
     scratch: Path
@@ -43,10 +44,10 @@ class ProcessSandbox:
     name = NAME
 
     async def run(self, job: SandboxJob) -> SandboxResult:
-        """Run to the end, to the limit, or until cancelled.
+        """Run a job to its end, to a limit, or until cancelled.
 
         Raises:
-            SandboxError: the folder could not be filled or the command not be started.
+            SandboxError: the folder could not be filled, or the command could not be started.
         """
         folder = Path(tempfile.mkdtemp(prefix="job-", dir=self.scratch))
         try:
@@ -66,7 +67,7 @@ class ProcessSandbox:
 
 
 def _fill(folder: Path, job: SandboxJob) -> None:
-    """Make the work folder, and put those mounts into it that belong there."""
+    """Create the work folder, and copy the layers and the mounts below `/work` into it."""
     work, temporary = folder / "work", folder / "tmp"
     work.mkdir()
     temporary.mkdir()
@@ -83,7 +84,7 @@ def _fill(folder: Path, job: SandboxJob) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a job's folder, whatever it made of it: deeper than Python can descend, or closed to its owner."""
+    """Remove a job's folder even if it is nested too deeply for Python, or closed to its owner."""
     subprocess.run(["rm", "-rf", "--", str(folder)], stderr=subprocess.DEVNULL, check=False)
     if folder.exists():
         subprocess.run(["chmod", "-R", "u+rwX", "--", str(folder)], stderr=subprocess.DEVNULL, check=False)
@@ -119,7 +120,7 @@ def _launch(folder: Path, job: SandboxJob, nice: int) -> child.Launch:
 
 
 def _translate(word: str, places: dict[str, str]) -> str:
-    """A word of the command with a path inside replaced by the path outside."""
+    """Return an argument of the command with a path inside replaced by the path outside."""
     for inside, outside in places.items():
         if word == inside or word.startswith(inside + "/"):
             return outside + word.removeprefix(inside)
@@ -127,7 +128,7 @@ def _translate(word: str, places: dict[str, str]) -> str:
 
 
 def _processes() -> int:
-    """How many processes the jobs' user has; the kernel's limit counts them all."""
+    """Count the processes of the jobs' user; the kernel's limit includes them all."""
     uid = launcher.job_uid()
     count = 0
     for path in Path("/proc").iterdir():

@@ -2,9 +2,9 @@
 
     python -m nightshift.sandbox.runtime --prepare DIR
 
-installs the libraries at set-up and finds nothing to do the next time. The libraries are wheels for the interpreter
-inside, which need not be the one that runs the daemon. `open_runtime` hands them to the daemon at its start. Another
-package may bring a `Program` of its own, which is prepared with them and shown only to runs that start it.
+installs the libraries at set-up, and does nothing if they are up to date. The libraries are wheels for the interpreter
+inside, which may differ from the daemon's. `open_runtime` returns them to the daemon at its start. Another package may
+provide its own `Program`, which is prepared with them and shown only to runs that start it.
 """
 
 from __future__ import annotations
@@ -37,42 +37,42 @@ INSIDE = Path(__file__).resolve().parent / "inside"
 CONSTRAINTS = ROOT / "nightshift" / "requirements" / "constraints.txt"
 LIBRARIES = ("pytest", "hypothesis")
 PROGRAMS = "nightshift.programs"
-"""The group of entry points under which other packages name their `Program`."""
+"""Group of entry points by which other packages register their `Program`."""
 # Part of the folders' names; a new number makes every set-up build them again.
 _FORMAT = "1"
 BUILDING_S = 3600.0
-"""A folder that is being filled is let be for so long: another process may be at it."""
+"""Seconds for which an unfinished folder is left alone, because another process may be filling it."""
 _LIB, _CODE, _ENVIRONMENT = "/opt/runner/lib", "/opt/runner/code", "/opt/environment"
 _PROGRAMS = "/opt/runner/programs"
 _SERIES = "series-"
-# Node.js looks into this folder at the root whatever file asks for a package.
+# Node.js searches this folder at the root for packages, whatever file asks.
 NODE_MODULES = "/node_modules"
-# Our code has a package name that no tested program will use, and its folder leaves the import path at once.
+# Our package has a name that no tested program will use, and its folder is removed from the import path at once.
 _PACKAGE = "nightshift_inside"
 SUITES, CALLS, COMMANDS = (f"{_PACKAGE}.{name}" for name in ("supervisor", "caller", "shell"))
-"""The modules of the trusted parents: of a run of tests, of calls, and of a command of the model's."""
+"""Modules of the trusted parents: for a run of tests, for calls, and for a command of the model's."""
 _OURS = (SUITES, CALLS, COMMANDS)
 _ALONE = ("-I", "-S", "-B")
-"""The interpreter takes nothing from its environment."""
+"""Flags that make the interpreter ignore its environment."""
 _ENTRY = "import sys; sys.path.insert(0, sys.argv[1]); from PACKAGE import MODULE; MODULE.main()"
 _IDENTITY = {
     f"GIT_{who}_{what}": value
     for who in ("AUTHOR", "COMMITTER")
     for what, value in (("NAME", "Owner"), ("EMAIL", "owner@localhost"))
 }
-"""Tests that commit find an identity, as on the machine of whoever wrote them."""
+"""Identity for tests that commit, as their authors have on their own machines."""
 _PROGRAM_ENTRY = "import sys; sys.path[:0] = sys.argv[1:3]; from PACKAGE import MODULE; MODULE.main()"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """Code of another package that runs inside, with a trusted parent of its own in the place of the suite's.
+    """Code of another package that runs inside, with its own trusted parent instead of the suite's.
 
     Attributes:
         name: its package's name inside, which begins with `nightshift_`, so that no tested program uses it.
-        folder: where its code lies in this checkout.
+        folder: the folder of its code in this checkout.
         module: the module that starts a run. It has `main()`, which finds the folders of our code and of its own first
-            in `sys.argv`, and `preload(libraries)` and `serve(libraries)` as `sandbox/inside/supervisor.py` has them.
+            in `sys.argv`, and `preload(libraries)` and `serve(libraries)` like `sandbox/inside/supervisor.py`.
     """
 
     name: str
@@ -81,26 +81,26 @@ class Program:
 
     @property
     def entry(self) -> str:
-        """The dotted name of the module that starts a run."""
+        """Dotted name of the module that starts a run."""
         return f"{self.name}.{self.module}"
 
 
 @cache
 def list_installed_programs() -> tuple[Program, ...]:
-    """The programs of other packages, by their entry points."""
+    """List the programs of other packages, by their entry points."""
     return tuple(point.load() for point in entry_points(group=PROGRAMS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
-    """The needs of a suite inside. `libraries` and `code` are import paths inside, `argv` starts the trusted parent.
+    """What a suite needs inside.
 
-    `python` are the words that start the interpreter, `node` runs JavaScript and `go` builds Go, where there is one.
-    `programs` are other packages' programs, each by its entry with the folder that holds its package. `path` are
-    folders of programs that come before the system's, `variables` those of the environment that a run has besides;
-    `roots` are folders of the workspace that its modules are imported from besides the usual ones, `plugins` those of
-    pytest's that tests need. `executable` is the interpreter as tests are told of it, which finds all this when they
-    start it. `services` are started before the tests of each run.
+    `libraries` and `code` are import paths inside. `python` is the command that starts the interpreter; `node` runs
+    JavaScript and `go` builds Go, if they exist. `programs` are other packages' programs, each by its entry with the
+    folder of its package. `path` are program folders searched before the system's, `variables` additional environment
+    variables of a run. `roots` are folders of the workspace from which modules are imported besides the usual ones,
+    `plugins` the pytest plugins that tests need. `executable` is the path of the interpreter as shown to tests; an
+    interpreter started through it finds all of this. `services` are started before the tests of each run.
     """
 
     python: tuple[str, ...]
@@ -120,48 +120,49 @@ class Runtime:
 
     @property
     def series(self) -> str:
-        """The interpreter's version up to the minor number, as in `3.11`."""
+        """The interpreter's major and minor version, such as `3.11`."""
         return ".".join(self.version.split(".")[:2])
 
     @property
     def has_environment(self) -> bool:
-        """Tell whether libraries of the owner's are shown besides the test libraries."""
+        """True if libraries of the owner's are shown in addition to the test libraries."""
         return len(self.libraries) > 1
 
     def with_layer(self, mount: Mount) -> Runtime:
-        """The same with packages, which come after all other libraries: none of their names can hide one of those."""
+        """Return a copy with packages after all other libraries, so that none of their names hides another one's."""
         return replace(self, mounts=(*self.mounts, mount), libraries=(*self.libraries, mount.inside))
 
     @property
     def inside(self) -> str:
-        """The folder of our own code for the inside."""
+        """Folder of our own code for the inside."""
         return f"{self.code}/{_PACKAGE}"
 
     def with_modules(self, folder: Path) -> Runtime:
-        """The same with packages of JavaScript, which are found from everywhere; their programs come before others."""
+        """Return a copy with JavaScript packages, found from everywhere; their programs precede the system's."""
         mount = Mount(host=folder, inside=NODE_MODULES)
         return replace(self, mounts=(*self.mounts, mount), path=(*self.path, f"{NODE_MODULES}/.bin"))
 
     @property
     def of_process(self) -> dict[str, str]:
-        """The environment variables of a run that differ from the usual ones; programs are found in `path` first."""
+        """Environment variables of a run that differ from the usual ones; programs are searched in `path` first."""
         path = {"PATH": ":".join((*self.path, "/usr/bin:/bin"))} if self.path else {}
         return {**_IDENTITY, **dict(self.variables), **self.of_services, **path}
 
     @property
     def of_services(self) -> dict[str, str]:
-        """The variables that tests have because of services."""
+        """Variables that tests get because of services."""
         return {name: value for service in self.services for name, value in service.exports.items()}
 
     @property
     def pth_lines(self) -> tuple[str, str]:
-        """The lines of a `.pth` file by which a Python finds our code for the inside and begins with it."""
+        """Lines of a `.pth` file by which a Python finds our code for the inside and starts with it."""
         return self.code, f"import {_PACKAGE}.start"
 
     def choose_parent(self, argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> tuple[Runtime, str] | None:
-        """The runtime that a command is of, and which trusted parent it starts; None for another command.
+        """Return the runtime of a command and the trusted parent that it starts; None for another command.
 
-        That is this one, or one that an environment made of it: with other libraries and mounts, or another Python.
+        The runtime is this one, or one that an environment derived from it, with other libraries and mounts, or another
+        Python.
         """
         at = argv.index("-c") if "-c" in argv else 0
         for entry in (*_OURS, *(name for name, _ in self.programs)) if argv[at - 3 : at] == _ALONE else ():
@@ -178,10 +179,10 @@ class Runtime:
         return None
 
     def argv(self, entry: str = SUITES) -> tuple[str, ...]:
-        """The command of a trusted parent, by the dotted name of its module; it reads its job from standard input.
+        """Return the command of a trusted parent by its module's dotted name; it reads its job from standard input.
 
         Raises:
-            SandboxError: it is of a program that this runtime was not opened with.
+            SandboxError: it belongs to a program that this runtime was not opened with.
         """
         return (*self.python, *_ALONE, "-c", self._start(entry), self.code, *self._own(entry), *self.libraries)
 
@@ -191,17 +192,17 @@ class Runtime:
         return start.replace("PACKAGE", package).replace("MODULE", module)
 
     def mounts_for(self, entry: str) -> tuple[Mount, ...]:
-        """List the mounts of a run that is started so."""
+        """List the mounts of a run with this trusted parent."""
         return (*self.mounts, *(mount for name, mount in self.programs if name == entry))
 
     def fork_server(self, descriptor: int, entry: str) -> tuple[str, ...]:
-        """The command of the process that trusted parents are forked from; it takes its orders from `descriptor`."""
+        """Return the command of the process that trusted parents are forked from; it reads orders from `descriptor`."""
         start = _ENTRY.replace("PACKAGE", _PACKAGE).replace("MODULE", "fork_server")
         own = (self._own(entry) or (self.code,))[0]
         return (*self.python, *_ALONE, "-c", start, self.code, str(descriptor), entry, own, *self.libraries)
 
     def _own(self, entry: str) -> tuple[str, ...]:
-        """The import path of another package's program; none for our own parents."""
+        """Return the import path of another package's program; empty for our own parents."""
         paths = tuple(mount.inside for name, mount in self.programs if name == entry)
         if not paths and entry not in _OURS:
             raise SandboxError(f"{entry} is not shown inside")
@@ -210,7 +211,7 @@ class Runtime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Stamp:
-    """The result of `prepare`: `home` holds the folders `libraries` and `code`, whose names tell what is in them.
+    """The result of `prepare`: `home` holds the folders `libraries` and `code`, whose names depend on their content.
 
     `programs` are the folders of other packages' programs, by their names.
     """
@@ -227,11 +228,11 @@ class _Stamp:
 
     @property
     def series(self) -> str:
-        """The interpreter's version up to the minor number."""
+        """The interpreter's major and minor version."""
         return ".".join(self.version.split(".")[:2])
 
     def is_current(self, programs: Sequence[Program]) -> bool:
-        """Tell whether all of it is there and is what this checkout wants."""
+        """Check whether everything exists and matches this checkout."""
         home = Path(self.home)
         wanted = {program.name: _program_name(program, self.series) for program in programs}
         return (
@@ -245,12 +246,12 @@ class _Stamp:
 
 
 def open_runtime(runner: Path, environment: Sequence[Path] = (), programs: Sequence[Program] = ()) -> Runtime:
-    """The runtime that `prepare` made.
+    """Return the runtime that `prepare` made.
 
     Args:
         runner: the folder given to `prepare`.
         environment: site-packages folders of the owner's, shown read-only after the test libraries.
-        programs: other packages' programs, which `prepare` was given as well.
+        programs: other packages' programs, which were given to `prepare` as well.
 
     Raises:
         SandboxError: it is missing or out of date.
@@ -284,7 +285,7 @@ def open_runtime(runner: Path, environment: Sequence[Path] = (), programs: Seque
 
 
 def open_series(runner: Path, path: Path, programs: Sequence[Program] = ()) -> Runtime:
-    """The runtime of another Python, prepared on first use in a folder of its own.
+    """Return the runtime of another Python, prepared on first use in a separate folder.
 
     Args:
         runner: the folder given to `prepare`.
@@ -303,12 +304,12 @@ def open_series(runner: Path, path: Path, programs: Sequence[Program] = ()) -> R
 
 
 def prepare(runner: Path, programs: Sequence[Program] = (), chosen: Interpreter | None = None) -> bool:
-    """Choose the interpreter, install its libraries and our code, and compile them; False when that was done before.
+    """Choose the interpreter, install its libraries and our code, and compile them; return False if done before.
 
     Args:
         runner: the folder to fill.
         programs: other packages' programs; those that were prepared before are kept.
-        chosen: the interpreter, where it is not the one that is found first.
+        chosen: the interpreter, if it is not the one found first.
 
     Raises:
         SandboxError: there is no interpreter, or pip could not install the libraries.
@@ -318,7 +319,7 @@ def prepare(runner: Path, programs: Sequence[Program] = (), chosen: Interpreter 
     node, go = node_program.find(home), _go(home)
     toolchains = (node.stored() if node else None, go.stored() if go else None)
     if stamp and stamp.is_current(programs):
-        if (stamp.node, stamp.go) != toolchains:  # installed, removed or renewed since
+        if (stamp.node, stamp.go) != toolchains:  # installed, removed or upgraded since
             _write(runner, replace(stamp, node=toolchains[0], go=toolchains[1]))
         return False
     python = chosen or interpreter.choose(home)
@@ -341,7 +342,7 @@ def prepare(runner: Path, programs: Sequence[Program] = (), chosen: Interpreter 
         programs={**before, **program_names},
     )
     _write(runner, new)
-    # A daemon that is running goes on with what it started with.
+    # A running daemon continues with the folders that it started with.
     in_use = {
         name
         for generation in (stamp, new)
@@ -358,7 +359,7 @@ def prepare(runner: Path, programs: Sequence[Program] = (), chosen: Interpreter 
 
 
 def _is_being_built(folder: Path) -> bool:
-    """Tell whether another process may be at it, or has just moved it to its place."""
+    """Check whether another process may be filling this folder, or has just renamed it."""
     try:
         return folder.name.startswith(".") and time.time() - folder.stat().st_mtime < BUILDING_S
     except FileNotFoundError:
@@ -366,11 +367,11 @@ def _is_being_built(folder: Path) -> bool:
 
 
 def _go(home: Path) -> Go | None:
-    """The Go toolchain with the builds of its standard library, which are made once."""
+    """Return the Go toolchain with its built standard library, which is built once."""
     go = go_program.find(home)
     if go and not go_program.is_built(go):
         with (home / ".go.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # several processes may want it at the same time
+            fcntl.flock(lock, fcntl.LOCK_EX)  # several processes may want to build it at the same time
             return _build_go(go)
     return go
 
@@ -383,13 +384,13 @@ def _build_go(go: Go) -> Go | None:
 
 
 def _names(series: str) -> tuple[str, str]:
-    """The names of the two folders, which say for which Python and from what they were made."""
+    """Return the names of the two folders, which contain the Python series and a digest of their sources."""
     wanted = hashlib.sha256("\0".join((_FORMAT, *LIBRARIES)).encode() + CONSTRAINTS.read_bytes())
     return f"lib-{series}-{wanted.hexdigest()[:12]}", f"inside-{series}-{_digest(INSIDE)}"
 
 
 def _program_name(program: Program, series: str) -> str:
-    """The name of the folder of another package's program."""
+    """Return the name of the folder of another package's program."""
     return f"{program.name}-{series}-{_digest(program.folder)}"
 
 
@@ -401,7 +402,7 @@ def _digest(code: Path) -> str:
 
 
 def _build(target: Path, python: Interpreter, fill: Callable[[Path, Interpreter], None]) -> None:
-    """Fill a folder beside its place, compile it, open it to all, and move it there in one step."""
+    """Fill a temporary folder, compile it, make it readable for all, and rename it in one step."""
     if target.exists():
         return
     building = target.with_name(f".{target.name}-{os.getpid()}")
@@ -417,7 +418,7 @@ def _build(target: Path, python: Interpreter, fill: Callable[[Path, Interpreter]
     except OSError:
         if not target.is_dir():
             raise
-        shutil.rmtree(building)  # another process made the same at the same time, and was first
+        shutil.rmtree(building)  # another process was faster with the same folder
 
 
 def _install(folder: Path, python: Interpreter) -> None:
@@ -457,7 +458,7 @@ def _write(runner: Path, stamp: _Stamp) -> None:
 
 
 def main(programs: Sequence[Program] = ()) -> None:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description="Prepares what is shown inside the sandbox.")
     parser.add_argument("--prepare", metavar="DIR", type=Path, required=True)
     runner = parser.parse_args().prepare.resolve()

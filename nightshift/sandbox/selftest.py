@@ -1,7 +1,7 @@
-"""Tries at start whether a sandbox holds: real attempts to get out, each with a control that shows the attempt ran.
+"""Tests at start whether a sandbox holds: real attempts to escape, each with a control that shows that it ran.
 
-"Nothing got out" is no evidence by itself: a probe that never started would say the same. So every probe first does
-something that is allowed and says so, and the host does what the probe must not be able to do.
+"Nothing escaped" alone is no evidence: a probe that never started would report the same. So every probe first does
+something that is allowed and reports it, and the host does what the probe must not be able to do.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from nightshift.sandbox.runtime import Runtime
 PROBED_MB = 96
 PROBED_PIDS = 24
 PROBE_S = 60.0
-"""So long a probe may take: a machine at its boot, or full of other work, needs it, and the probes stand back."""
+"""Seconds a probe may take. Long, because the machine may be booting or busy, and probes have a low priority."""
 NAMES = ("network", "home", "processes", "environment", "kernel settings", "memory limit", "process limit")
 """The probes, in their order."""
 
@@ -43,7 +43,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelfTest:
-    """All findings of a sandbox; it passed when each of them did. `is_late`: one was not made in time."""
+    """All findings about a sandbox; it passed if all of them did. `is_late`: a probe did not finish in time."""
 
     sandbox: str
     findings: tuple[Finding, ...]
@@ -51,7 +51,7 @@ class SelfTest:
 
     @property
     def passed(self) -> bool:
-        """Tell whether the sandbox may be used."""
+        """True if the sandbox may be used."""
         return all(finding.passed for finding in self.findings)
 
     @property
@@ -61,7 +61,7 @@ class SelfTest:
 
 
 async def probe(sandbox: Sandbox, runtime: Runtime) -> SelfTest:
-    """Try to get out of a sandbox in every way that can be tried in a second."""
+    """Try to escape from a sandbox in every way that can be tried in a second."""
     try:
         async with _bait() as (targets, visitors):
             looked, memory, forks = await asyncio.gather(
@@ -88,7 +88,7 @@ def _job(runtime: Runtime, name: str, settings: dict[str, object]) -> SandboxJob
 
 @contextlib.asynccontextmanager
 async def _bait() -> AsyncIterator[tuple[dict[str, object], list[str]]]:
-    """Things on the host that a job must not reach: a listening port, a file, a process, a home."""
+    """Provide things on the host that a job must not reach: a listening port, a file, a process, a home."""
     visitors: list[str] = []
 
     async def greet(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -111,7 +111,7 @@ async def _bait() -> AsyncIterator[tuple[dict[str, object], list[str]]]:
 
 @contextlib.contextmanager
 def _open_file() -> Iterator[str]:
-    """A file that is open to all: only the isolation stands before it. Those of processes that were killed go."""
+    """Create a file that all can read, so that only the isolation protects it; remove files of dead processes."""
     orphans.sweep_temporary()
     with tempfile.NamedTemporaryFile(prefix=orphans.prefix("probe")) as file:
         file.write(secrets.token_hex(16).encode())
@@ -121,7 +121,7 @@ def _open_file() -> Iterator[str]:
 
 
 def _home() -> list[str]:
-    """Some of what lies in the daemon's home; nothing for a user without one."""
+    """List some paths in the daemon's home; empty for a user without one."""
     try:
         home = Path(pwd.getpwuid(os.geteuid()).pw_dir)
     except KeyError:

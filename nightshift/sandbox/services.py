@@ -1,4 +1,4 @@
-"""The services of a runtime in a run: the instructions of the trusted parent, and the limits."""
+"""The services of a runtime in a run: the instructions for the trusted parent, and the limits."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from nightshift.core.isolation import SandboxLimits
 from nightshift.sandbox.runtime import Runtime
 
 PROCESSES = 64
-"""So many a service may have beside those of the tests."""
+"""Number of processes that a service may have in addition to those of the tests."""
 
 
 def describe(runtime: Runtime) -> dict[str, object]:
-    """Write the instructions of the trusted parent, as JSON."""
+    """Return the instructions for the trusted parent, as JSON values."""
     return {"services": [asdict(service) for service in runtime.services], "variables": runtime.of_services}
 
 
 def limit(limits: SandboxLimits, runtime: Runtime) -> SandboxLimits:
-    """The limits of a run with what its services may use beside the tests."""
+    """Return the limits of a run, increased by what its services may use."""
     if not runtime.services:
         return limits
     starting_s = sum(service.prepare_s + service.start_s for service in runtime.services)

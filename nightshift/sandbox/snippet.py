@@ -1,7 +1,7 @@
-"""Direct execution: a piece of Python code in the sandbox, from a program of your own, without tasks or tests.
+"""Direct execution: runs a piece of Python code in the sandbox, from any program, without tasks or tests.
 
-Code, files and standard input enter through one pipe; nothing of the caller's machine is shown but the interpreter and
-the libraries that are named. Nothing is run where no isolation holds.
+Code, files and standard input enter through one pipe; nothing of the caller's machine is shown except the interpreter
+and the given libraries. Nothing is run if no isolation holds.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _ENTRY = "import sys; sys.path.insert(0, sys.argv[1]); from nightshift_inside im
 class Snippet:
     """How a piece of code ended.
 
-    `stdout` and `stderr` may be printed and logged as they are: bytes that are no UTF-8 are replaced, control and
-    format characters (all but newline and tab) are visible escapes. `raw_stdout` is what was written, byte for byte.
-    All are cut at `limits.output_bytes`. `exit_code` is negative for a signal; `peak_memory_mb` is None where it could
-    not be measured. `sandbox` names the isolation.
+    `stdout` and `stderr` can be printed and logged safely: bytes that are not UTF-8 are replaced, and control and
+    format characters (all but newline and tab) become visible escapes. `raw_stdout` is the output byte for byte. All
+    are cut at `limits.output_bytes`. `exit_code` is negative for a signal; `peak_memory_mb` is None if it could not be
+    measured. `sandbox` names the isolation.
     """
 
     exit_code: int
@@ -49,7 +49,7 @@ class Snippet:
 
     @property
     def ok(self) -> bool:
-        """Tell whether it ran to its end with exit status 0."""
+        """True if it ran to its end with exit status 0."""
         return self.ended is Ended.EXITED and self.exit_code == 0
 
 
@@ -62,18 +62,19 @@ async def run_python(
     limits: SandboxLimits = SNIPPET_LIMITS,
     sandbox: str | Sandbox = "auto",
 ) -> Snippet:
-    """Run Python code in the sandbox and see it to its end, whatever it does.
+    """Run Python code in the sandbox and wait for its end, whatever it does.
 
-    The code runs as `snippet.py` in an empty private folder, which dies with it: no network, no environment, no home.
+    The code runs as `snippet.py` in an empty private folder, which is removed afterwards: no network, no environment,
+    no home.
 
     Args:
         code: the text of a script.
-        stdin: what it can read from its standard input.
-        files: path, relative to that folder, to content.
+        stdin: the content of its standard input.
+        files: maps paths, relative to that folder, to contents.
         libraries: `site-packages` folders on this machine that it may import from; shown read-only.
-        limits: of the run.
-        sandbox: `auto` takes the strongest isolation that passes its self-test, once for each event loop; or the name
-            of one; or one that you hold.
+        limits: limits of the run.
+        sandbox: `auto` chooses the strongest isolation that passes its self-test, once for each event loop; or the name
+            of an isolation; or a sandbox object.
 
     Raises:
         SandboxError: no isolation holds here, or a file's name is not allowed; nothing was run.
@@ -124,7 +125,7 @@ def _job(runtime: Runtime, files: Mapping[str, str | bytes], stdin: str | bytes,
 
 
 class _Isolations:
-    """The isolations that one event loop has found to hold."""
+    """The isolations that were found to hold in one event loop."""
 
     def __init__(self) -> None:
         self.lock, self.by_name = asyncio.Lock(), dict[str, "Sandbox"]()
@@ -134,7 +135,7 @@ _isolations: WeakKeyDictionary[asyncio.AbstractEventLoop, _Isolations] = WeakKey
 
 
 async def _choose_isolation(name: str, runtime: Runtime, scratch: Path) -> Sandbox:
-    """The isolation of a name, tried once in each event loop: some keep connections that belong to one."""
+    """Return the isolation of a name, tested once in each event loop: some keep connections that belong to one loop."""
     from nightshift.sandbox.choice import choose  # noqa: PLC0415 (see `run_python`)
 
     isolations = _isolations.setdefault(asyncio.get_running_loop(), _Isolations())

@@ -1,6 +1,7 @@
-"""Edits of Python source by the positions in its syntax tree: comments, layout and other lines stay as they are.
+"""Edits Python source by positions in its syntax tree: comments, layout and other lines are left unchanged.
 
-Writing a changed tree out again would not do: it moves lines, and writes f-strings that older interpreters cannot read.
+Writing a changed tree out again is no alternative: it moves lines, and writes f-strings that older interpreters cannot
+read.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ class Edit:
 
 
 class Source:
-    """A module's text with its tree, whose positions count the bytes of UTF-8 whatever the file's encoding is.
+    """A module's text with its tree, whose positions count bytes of UTF-8 whatever the file's encoding is.
 
     Attributes:
-        text: the text of the file, as `core.text.encoding` has it.
+        text: the text of the file, as decoded by `core.text.encoding`.
         tree: its syntax tree.
-        is_utf8: whether the file says the same in UTF-8, whatever encoding its first lines name (PEP 263).
+        is_utf8: True if the file means the same in UTF-8, whatever encoding its first lines declare (PEP 263).
 
     Raises:
         SyntaxError: it is not Python.
@@ -56,32 +57,32 @@ class Source:
 
     @property
     def size(self) -> int:
-        """The end of the text."""
+        """Length of the text in bytes."""
         return len(self._bytes)
 
     def line_start(self, line: int) -> int:
-        """Find the beginning of a line, counting from 1."""
+        """Return the position of a line's beginning, counting lines from 1."""
         return self._starts[line - 1]
 
     def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
-        """Find the beginning and end of a node."""
+        """Return the start and end positions of a node."""
         end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
         return self._starts[node.lineno - 1] + node.col_offset, self._starts[end_line - 1] + end_column
 
     def segment(self, node: ast.expr | ast.stmt) -> str:
-        """A node as it was written."""
+        """Return the source text of a node."""
         return self.slice(*self.span(node))
 
     def slice(self, start: int, end: int) -> str:
-        """The text between two positions."""
+        """Return the text between two positions."""
         return decode(self._bytes[start:end])
 
     def replace(self, node: ast.expr | ast.stmt, text: str) -> Edit:
-        """The edit that puts `text` in a node's place."""
+        """Return the edit that replaces a node by `text`."""
         return Edit(*self.span(node), text)
 
     def name_of(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[int, int] | None:
-        """Find a function's name in its definition; None when it is not on the definition's first line."""
+        """Return the span of a function's name in its definition; None if it is not on the definition's first line."""
         start = self.span(node)[0]
         line_end = self._starts[node.lineno]
         name = node.name.encode()
@@ -90,13 +91,13 @@ class Source:
         return (start + at + 1, start + at + 1 + len(name)) if at >= 0 else None
 
     def edit(self, edits: list[Edit]) -> str:
-        """The text with edits made, as by `edit`, in the file's encoding; what that lacks is escaped."""
+        """Return the text after these edits, in the file's encoding; characters that it lacks are escaped."""
         text = edit(self._bytes, edits)
         return text if self._encoding == _USUAL else decode(text.encode(self._encoding, "backslashreplace"))
 
 
 def edit(raw: bytes, edits: Sequence[Edit]) -> str:
-    """A text with edits made; of two that overlap the first counts, what is put at one place keeps its order."""
+    """Return a text after these edits; of two that overlap the first wins, insertions at one place keep their order."""
     chosen: list[Edit] = []
     for edit in edits:
         if edit not in chosen and all(edit.end <= other.start or edit.start >= other.end for other in chosen):

@@ -1,8 +1,8 @@
-"""Lays out the trees of commits in folders that all runs of a tree share, as layers of their working folders.
+"""Writes the trees of commits to folders that all runs of a tree share, as layers of their working folders.
 
-A tree is laid out once. One that differs little from a tree that lies there gets a folder with the difference alone.
-Nothing that a run may write is ever a hard link of a file here: the files belong to the jobs' user, who could change
-the mode of one and write through it. Isolations lay a private file system over the folders, or copy them.
+A tree is written once. A tree that differs little from one already there gets a folder with only the difference. No
+file that a run may write is a hard link to a file here: the files belong to the jobs' user, so a job could change a
+file's mode and write through the link. Isolations put a private file system over the folders, or copy them.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from nightshift.sandbox import job_folders, launcher
 from nightshift.sandbox.packing import NOTHING, Packed, list_hidden, pack, tree_fault
 
 UNUSED_S, IDLE_S = 86_400.0, 7_200.0
-"""A tree goes when nobody used it for so long, in any case and where there are many; no run takes that long."""
+"""Seconds without use after which a tree is removed: in any case, and if there are many. No run takes that long."""
 LOOKS, MOST_APART = 3, 500
-"""So many of the trees used last are compared with a new one, which may differ from one of them in so many files."""
+"""How many of the most recently used trees a new one is compared with, and in how many files it may differ from one."""
 SENT_FILES, SENT_BYTES = 300, 4 << 20
-"""A tree that is no larger is sent to each run as it begins, which can then be any that waits for work."""
+"""A tree up to this size is sent to each run at its start, so that any waiting sandbox can take the run."""
 PAGE = 4096
 _INDEX = ".json"
 
 
 class File(NamedTuple):
-    """A file of a tree: the id of its content in git, its size in bytes, and the SHA-256 of its bytes."""
+    """A file of a tree: the git id of its content, its size in bytes, and the SHA-256 of its bytes."""
 
     id: str
     size: int
@@ -44,13 +44,13 @@ class File(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Below:
-    """The files and layers below the files of a run.
+    """Files and layers of a tree below the files of a run.
 
     Attributes:
         layers: folders that the isolation shows in the working folder.
-        gone: the paths in them that are to be removed before the run's own files are written.
-        packed: files that are sent instead.
-        digests: path to SHA-256 of each file that is there then.
+        gone: paths in the layers to be removed before the run's own files are written.
+        packed: files that are sent instead of layers.
+        digests: path to SHA-256 of each file of the tree that the run then sees.
     """
 
     layers: tuple[Layer, ...] = ()
@@ -61,12 +61,12 @@ class Below:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Laid:
-    """A tree that lies in folders.
+    """A tree in folders.
 
     Attributes:
-        layers: the folders; a later one lies over those before it.
-        files: path to file, for all of the tree.
-        gone: what lies in the layers and not in the tree.
+        layers: the folders; a later one covers the earlier ones.
+        files: path to file, for the whole tree.
+        gone: paths that are in the layers but not in the tree.
     """
 
     layers: tuple[Layer, ...]
@@ -74,7 +74,7 @@ class Laid:
     gone: frozenset[str] = frozenset()
 
     def below(self, over: Collection[str], removed: Collection[str] = ()) -> Below:
-        """Choose what of the tree lies below other files, without those that are removed.
+        """Return the part of the tree that is visible below other files, without the removed files.
 
         Raises:
             SandboxError: the tree was removed meanwhile.
@@ -93,12 +93,12 @@ class Laid:
 
 
 class TreeStore:
-    """Keeps the trees that were used last; its folder may be shared between threads and processes.
+    """Keeps the most recently used trees; its folder may be shared between threads and processes.
 
     Args:
-        folder: of its own, made if need be; another one takes its place where jobs cannot enter it (`job_folders`).
-        keep: how many trees stay whatever they take.
-        idle_s: seconds after which others go.
+        folder: a separate folder, created if needed; if jobs cannot enter it, a substitute is used (`job_folders`).
+        keep: how many trees are kept whatever their size.
+        idle_s: seconds without use after which other trees are removed.
     """
 
     def __init__(self, folder: Path, keep: int = 8, idle_s: float = IDLE_S) -> None:
@@ -107,7 +107,7 @@ class TreeStore:
             self._make_room()
 
     def get(self, tree: Tree) -> Laid:
-        """The tree, laid out.
+        """Return the tree as layers, and write it first if needed.
 
         Raises:
             SandboxError: it has names that cannot be staged, or the disk refused it.
@@ -123,7 +123,7 @@ class TreeStore:
 
     @contextlib.contextmanager
     def _lock(self) -> Iterator[None]:
-        """One at a time: two jobs on the same commit wait for the same folder."""
+        """Serialise access: two jobs on the same commit need the same folder."""
         with (self._folder / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             os.utime(lock.fileno())
@@ -133,7 +133,7 @@ class TreeStore:
         return self._folder / f"{name}{_INDEX}"
 
     def _load(self, name: str) -> Laid:
-        """A tree that lies there, with the one that it differs from; both are in use from now on."""
+        """Read a stored tree, and mark it and the tree that it differs from as used now."""
         with self._index(name).open("rb") as index:
             header = json.loads(index.readline())
             files = {path: File(*each) for path, *each in map(json.loads, index)}
@@ -157,7 +157,7 @@ class TreeStore:
         return self._write(tree, entries, {"from": "", "gone": []})
 
     def _list_bases(self) -> Iterator[str]:
-        """The trees that differ from no other, of those used last."""
+        """Yield the names of the most recently used trees that are complete, not differences from another tree."""
         for path in self._list_by_use()[:LOOKS]:
             with path.open("rb") as index:
                 if not json.loads(index.readline())["from"]:
@@ -165,7 +165,7 @@ class TreeStore:
 
     def _write(self, tree: Tree, paths: Collection[str], header: dict[str, Any]) -> None:
         folder = self._folder / tree.commit
-        shutil.rmtree(folder, ignore_errors=True)  # half of one that an earlier daemon began
+        shutil.rmtree(folder, ignore_errors=True)  # half of a tree that an earlier daemon began
         folder.mkdir(0o755)
         _give(folder)
         folders = {folder}
@@ -176,12 +176,12 @@ class TreeStore:
         draft.replace(self._index(tree.commit))
 
     def _list_by_use(self) -> list[Path]:
-        """The indexes of the trees, that of the one used last first."""
+        """Return the indexes of the trees, the most recently used one first."""
         return sorted(self._folder.glob(f"*{_INDEX}"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
 
     def _make_room(self) -> None:
-        """Remove what nobody used for a while, what was begun by the dead, and what an older version left."""
-        now = (self._folder / ".lock").stat().st_mtime  # the wall's clock may be set meanwhile, or be another one
+        """Remove trees unused for a while, unfinished ones of dead processes, and files of older versions."""
+        now = (self._folder / ".lock").stat().st_mtime  # file times: the wall clock may be set, or may differ
         for rank, index in enumerate(self._list_by_use()):
             unused_s = now - index.stat().st_mtime
             if unused_s > UNUSED_S or (rank >= self._keep and unused_s >= self._idle_s):
@@ -224,7 +224,7 @@ def _save(tree: Tree, path: str, folder: Path, folders: set[Path]) -> File:
 
 
 def _give(path: Path | int) -> None:
-    """Let the jobs' user own what the daemon made as root: in a run's own view it can then be written."""
+    """Give a path that the daemon made as root to the jobs' user, so that a run can write it in its own view."""
     if os.geteuid() == 0:
         os.chown(path, launcher.JOB_UID, launcher.JOB_UID)
 

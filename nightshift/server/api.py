@@ -15,7 +15,7 @@ from nightshift.server.schemas import as_json
 
 
 def register(app: Flask, context: AppContext, endpoints: Sequence[Endpoint]) -> None:
-    """Add endpoints, except those without a view, which are served elsewhere."""
+    """Register the endpoints with Flask, except those without a view, which are served elsewhere."""
     api = Blueprint("api", __name__)
     for endpoint in endpoints:
         if endpoint.view is not None:
@@ -37,7 +37,7 @@ def _view(context: AppContext, endpoint: Endpoint) -> Callable[..., Response]:
 
 
 def body_of(context: AppContext, answer: object) -> str:
-    """The answer's JSON without secrets, for tasks and models may have written them."""
+    """Return the answer's JSON with secrets masked, because tasks and models may have written some into it."""
     text, mask = as_json(answer), context.mask
     if mask(text) == text:
         return text
@@ -51,5 +51,5 @@ def body_of(context: AppContext, answer: object) -> str:
             return {mask(name): masked(each) for name, each in value.items()}
         return value
 
-    # A secret may look like a number, so texts alone are masked.
+    # Mask only strings: masking the JSON text could also hit a number that looks like a secret.
     return json.dumps(masked(json.loads(text)), ensure_ascii=False)

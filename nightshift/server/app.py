@@ -1,4 +1,7 @@
-"""The Flask applications: API and pages for one daemon, or part of the API alone. No visitor is checked here."""
+"""Builds the Flask applications: API and pages for one daemon, or part of the API alone.
+
+Requests are not authenticated here; the guard in front does that.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,9 @@ from nightshift.server.schemas import build_models
 
 
 class MatchedRule(Rule):
-    """A rule that is made for matching; what builds addresses of it is compiled where one is built, which is nowhere.
+    """A rule for matching; its code to build URLs is compiled when a URL is built, which never happens here.
 
-    Werkzeug compiles it for each rule at once, in more than half of the time that an application takes.
+    Werkzeug compiles that code for each rule at once, which takes more than half of the time to create an application.
     """
 
     def _compile_builder(self, append_unknown: bool = True) -> Callable[..., tuple[str, str]]:
@@ -32,11 +35,11 @@ class MatchedRule(Rule):
 
 
 def create_api(context: AppContext, endpoints: Sequence[Endpoint]) -> Flask:
-    """Build an API without pages, for use on one thread: pydantic builds each model when it is first needed.
+    """Build an API without pages, for use on one thread: pydantic builds each model on first use.
 
     Args:
-        context: the parts of the daemon that it speaks to.
-        endpoints: what it answers.
+        context: the services that the API works with.
+        endpoints: the endpoints that the API serves.
     """
     app = Flask(__name__, static_folder=None)
     app.url_rule_class = MatchedRule
@@ -49,9 +52,9 @@ def create_app(context: AppContext, assets: Assets, *, asks_token: bool = False)
     """Build API and pages, for use on many threads.
 
     Args:
-        context: the parts of the daemon that they speak to.
-        assets: the static files that the pages name; they are served elsewhere.
-        asks_token: whether visitors are asked for a token, so that they can log out.
+        context: the services that API and pages work with.
+        assets: the static files that the pages refer to; they are served elsewhere.
+        asks_token: True if users log in with a token, so that the pages offer to log out.
     """
     from nightshift.server.contract import ENDPOINTS  # noqa: PLC0415  # an API of few endpoints does without the others
     from nightshift.server.pages import frame  # noqa: PLC0415  # as above
@@ -66,7 +69,10 @@ def create_app(context: AppContext, assets: Assets, *, asks_token: bool = False)
 
 
 def _describe(version: str) -> dict[str, Any]:
-    """The document of the API, which takes longer to make than all else of the application; few ever ask for it."""
+    """Return the API's OpenAPI document.
+
+    It is built on request: that takes longer than building the rest of the application, and few clients ask for it.
+    """
     from nightshift.server import openapi  # noqa: PLC0415  # as above
 
     return openapi.document(version)

@@ -1,4 +1,4 @@
-"""Questions that wait for the owner's decision, as the API shows them and takes his answer."""
+"""Defines the questions that wait for the owner's decision, and the answers to them, as models of the API."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _by_shape = Masker()
 
 
 class ApprovalRow(Answer):
-    """One ask, beside its answer: `subject` names what a yes allows; `granted` is null until it is decided.
+    """A question with its answer; `subject` names what a yes allows, and `granted` is null until it is decided.
 
-    `default` is what is assumed where nobody answers a question, and `assumed_at` when that will be; null where the ask
-    waits as long as it takes, or was decided. `answered_by` is null until then, and where that was not noted.
-    `wanted` is the task, in a line.
+    `default` is the answer that is assumed if nobody answers the question, and `assumed_at` the time when this happens;
+    it is null if the question waits without a limit or is already decided. `answered_by` is null until the decision,
+    and if it was not recorded. `wanted` is the task in one line.
     """
 
     approval_id: int
@@ -43,27 +43,27 @@ class ApprovalRow(Answer):
 
 
 class Approvals(Answer):
-    """Asks, oldest first."""
+    """Questions, oldest first."""
 
     approvals: list[ApprovalRow]
 
 
 class Decisions(Answer):
-    """Asks that were decided, newest first; `next_after` is the `after` of the next page, null on the last."""
+    """Decided questions, newest first; `next_after` is the `after` of the next page, null on the last."""
 
     decisions: list[ApprovalRow]
     next_after: int | None
 
 
 class Undecided(Answer):
-    """An ask that was not decided, and why."""
+    """A question that could not be decided, and the reason."""
 
     approval_id: int
     why: str
 
 
 class Decided(Answer):
-    """Result of several decisions."""
+    """Result of decisions on several questions."""
 
     decided: list[ApprovalRow]
     refused: list[Undecided]
@@ -77,7 +77,10 @@ class DecisionsQuery(Query):
 
 
 class DecisionsIn(BaseModel):
-    """One decision on several asks; the remark is for the log. Questions that are granted go with what is assumed."""
+    """One decision on several questions; the remark goes to the log.
+
+    A granted question is answered with its default.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -87,7 +90,7 @@ class DecisionsIn(BaseModel):
 
 
 class DecisionIn(BaseModel):
-    """A decision. `answer` is a remark for the log; of a question that is granted it is the answer."""
+    """A decision. `answer` is a remark for the log, or the answer if a question is granted."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -104,12 +107,12 @@ class AnswerIn(BaseModel):
 
 
 def approval_row(approval: Approval, wait_s: float, mask: Mask = _by_shape) -> ApprovalRow:
-    """The ask as the API shows it, printable.
+    """Return the question as the API shows it, printable.
 
     Args:
-        approval: the ask.
-        wait_s: how long a question waits before its default is assumed.
-        mask: takes secrets out of what the task and its owner said.
+        approval: the question.
+        wait_s: seconds a question waits before its default is assumed.
+        mask: removes secrets from texts of the task and its owner.
     """
     ask = approval.ask
     is_assumed = bool(ask.default) and approval.granted is None

@@ -1,4 +1,4 @@
-"""Reads the bodies of requests: JSON, or plain text as a task's description."""
+"""Reads the bodies of requests: JSON, or plain text as the description of a task."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pydantic import BaseModel, ValidationError
 from nightshift.core.text import plain_data
 
 MOST_VALUES = 20_000
-"""Number of values that a body other than a task's may hold."""
+"""Maximum number of values in a body, except for tasks."""
 
 _M = TypeVar("_M", bound=BaseModel)
 
 
 class BadBody(ValueError):
-    """The body cannot be read; `status` is 400 or 415, `fields` says why where it is known which they are."""
+    """The body cannot be read; `status` is 400 or 415, and `fields` gives the reason by field if it is known."""
 
     def __init__(self, why: str, status: int = 400, fields: dict[str, str] | None = None) -> None:
         self.status, self.fields = status, fields or {}
@@ -24,10 +24,10 @@ class BadBody(ValueError):
 
 
 def read_task_body(request: Request) -> object:
-    """Read a task as a person sent it, not yet validated.
+    """Read a submitted task from the request, without validating it.
 
     Raises:
-        BadBody: it is neither JSON nor UTF-8 text.
+        BadBody: the body is neither JSON nor UTF-8 text.
     """
     if request.mimetype == "text/plain":
         return {"description": _text(request)}
@@ -35,7 +35,7 @@ def read_task_body(request: Request) -> object:
 
 
 def read_optional(request: Request, model: type[_M]) -> _M | None:
-    """A JSON body as a model; None where there is none, or it is `null`.
+    """Read a JSON body as a model; return None if there is no body or it is `null`.
 
     Raises:
         BadBody: as `read_model`.
@@ -46,10 +46,10 @@ def read_optional(request: Request, model: type[_M]) -> _M | None:
 
 
 def read_model(request: Request, model: type[_M]) -> _M:
-    """A JSON body as a model.
+    """Read a JSON body as a model.
 
     Raises:
-        BadBody: it is no JSON, or not what the model wants.
+        BadBody: the body is not JSON, or the model does not accept it.
     """
     try:
         return model.model_validate(read_json(request))
@@ -59,10 +59,10 @@ def read_model(request: Request, model: type[_M]) -> _M:
 
 
 def read_json(request: Request, *, most_values: int = MOST_VALUES) -> Any:
-    """The value of a JSON body.
+    """Return the value of a JSON body.
 
     Raises:
-        BadBody: it is of another media type, is no JSON, or is too much of it.
+        BadBody: the body has another media type, is not JSON, or has too many values.
     """
     if request.mimetype != "application/json":
         sent = request.mimetype or "no Content-Type"

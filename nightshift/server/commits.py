@@ -1,4 +1,4 @@
-"""Commits as the API shows them, and what their owner makes of them: read, reverted, reapplied."""
+"""Defines commits as models of the API, and the owner's actions on them: review, revert, reapply, integrate."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILES_SHOWN = 20
 
 
 class LeftRemark(Answer):
-    """A finding that a commit leaves open; `place` is its path and line."""
+    """A finding that was open at a commit; `place` is its path and line."""
 
     severity: Gravity
     reader: Reader
@@ -30,7 +30,7 @@ class LeftRemark(Answer):
 
 
 class RiskReason(Answer):
-    """Points of one cause: what was found, and why that is a risk."""
+    """Points for one cause: what was found, and why that is a risk."""
 
     points: int
     text: str
@@ -38,7 +38,7 @@ class RiskReason(Answer):
 
 
 class Risk(Answer):
-    """How much a commit asks to be read: the sum of the points of its reasons, the weightiest first."""
+    """How much attention a commit needs in review: the sum of the points of its reasons, highest first."""
 
     level: Level
     points: int
@@ -46,18 +46,19 @@ class Risk(Answer):
 
 
 class CommitRow(Answer):
-    """A commit of the agent's. `id` is its place in the ledger, `branch` that of the task, `base` its parent.
+    """A commit of the agent. `id` is its position in the ledger, `branch` the branch of the task, `base` its parent.
 
-    `asked` is the beginning of what the task asks for.
+    `asked` is the beginning of the task's description. `target` is the branch that the commit was integrated into, or
+    is meant for. `waits` is true if it waits on `branch` for the owner; `discarded_at` is the time when that branch was
+    removed. `label` is the label of its verdict. `file_count` counts all its files, and `files` are the first of them;
+    both are null if the files are not known. `remarks` are grave findings of readers that were open at the commit,
+    worst first.
 
-    `target` is the branch that took it, or that it is meant for; `waits` tells that it waits on `branch` for its owner,
-    `discarded_at` when that was removed. `label` is the worth of its verdict.
-    `file_count` counts all its files, `files` are the first of them; both are null where they are not known.
-    `remarks` are grave findings of readers that it was committed with, the worst first, `changed_tests` existing tests
-    that it changed because they contradicted the task, `removed_tests` those that it removed with what they tested,
-    `own_tests` those that the agent wrote. `tests` counts those of the last run, `tests_passed` those that passed,
-    `held_out` the cases among them that no prompt had shown; null where that is not known. `allowed` are rules that its
-    task lets it break. One with the label `draft` did not pass: `failing` are the first of its tests that do not.
+    `changed_tests` are existing tests that it changed because they contradicted the task, `removed_tests` are tests
+    that it removed together with the code that they tested, and `own_tests` are tests that the agent wrote. `tests`
+    counts the tests of the last run, `tests_passed` those that passed, and `held_out` the held-out cases among them,
+    which no prompt had shown; null if not known. `allowed` are the rules that the task lets it break. A commit with the
+    label `draft` did not pass: `failing` are the first of its failing tests.
     """
 
     id: int
@@ -94,7 +95,7 @@ class CommitRow(Answer):
 
 
 class Commits(Answer):
-    """A page of commits; `next_after` is the `after` of the next page. `unread` counts all that wait to be read."""
+    """A page of commits; `next_after` is the `after` of the next page. `unread` counts all unread commits."""
 
     commits: list[CommitRow]
     next_after: int | None
@@ -102,14 +103,14 @@ class Commits(Answer):
 
 
 class Reviewed(Answer):
-    """The commits that were marked as read (or unread again) by this request, and how many are left."""
+    """The commits that this request marked as read (or as unread again), and how many unread commits are left."""
 
     commits: list[CommitRow]
     unread: int
 
 
 class CommitsQuery(Query):
-    """Selection of commits to list."""
+    """Selection of commits."""
 
     unread: bool = Field(False, description="only those that wait to be read")
     standing: bool = Field(False, description="only those that were integrated and not reverted")
@@ -124,7 +125,7 @@ class CommitsQuery(Query):
 
 
 class RevertIn(BaseModel):
-    """How to take a task's work back. `force` does it though other tests fail; `reapply` brings back what was taken."""
+    """How to revert a task's work. `force` reverts even if other tests then fail; `reapply` reapplies reverted work."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -133,7 +134,7 @@ class RevertIn(BaseModel):
 
 
 class IntegrateIn(BaseModel):
-    """How to integrate what waits on a branch. `force` does it without a run."""
+    """How to integrate a commit that waits on a branch. `force` integrates it without a run."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -141,7 +142,10 @@ class IntegrateIn(BaseModel):
 
 
 class ReviewIn(BaseModel):
-    """Commits that were read: the one whose id begins so, or all. `undo` names rows that are unread again."""
+    """Commits to mark as read: the one whose id starts with `commit`, or all.
+
+    `undo` lists ids to mark as unread again.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -157,7 +161,7 @@ class ReviewIn(BaseModel):
 
 
 def commit_row(commit: Commit, ranked: Ranked, mask: Mask) -> CommitRow:
-    """The entry of the ledger as the API shows it, with its rank."""
+    """Return the ledger entry as the API shows it, with its risk."""
     files, signs = commit.files, commit.signs
     return CommitRow.from_values(
         commit,

@@ -1,4 +1,4 @@
-"""Context of the server: the services of the daemon that its pages and its API work with."""
+"""Defines the context of the server: the services of the daemon that pages and API work with."""
 
 from __future__ import annotations
 
@@ -46,81 +46,81 @@ if TYPE_CHECKING:
 
 WRITE_WALL_S = 20.0
 COMMIT_WALL_S = 900.0
-"""How long an answer waits for what the owner does with a commit, tests included."""
+"""Seconds a request waits for the owner's action on a commit, which may include a test run."""
 CLARIFY_WAIT_S = 14_400.0
 
 _T = TypeVar("_T")
 
 
 class CommitActionsPort(Protocol):
-    """Actions of the owner on commits; may be called from any thread."""
+    """The owner's actions on commits; safe to call from any thread."""
 
     def revert(self, task_id: int, force: bool, reapply: bool) -> Future[Reverted]:
-        """Revert what a task integrated, or reapply it; fails with `NotReverted`."""
+        """Revert the commits that a task integrated, or reapply them; fails with `NotReverted`."""
         ...
 
     def integrate(self, task_id: int, force: bool) -> Future[Integrated]:
-        """Integrate the commit that waits on the branch of a task; fails with `BranchRefused`."""
+        """Integrate the commit that waits on the task's branch; fails with `BranchRefused`."""
         ...
 
     def discard(self, task_id: int) -> Future[Discarded]:
-        """Remove the branch on which a commit of a task waits; fails with `BranchRefused`."""
+        """Remove the branch on which a commit of the task waits; fails with `BranchRefused`."""
         ...
 
 
 class RepositorySettingsPort(Protocol):
-    """Settings of repositories; may be called from any thread."""
+    """Settings of repositories; safe to call from any thread."""
 
     def list_repositories(self) -> list[str]:
-        """The folders of those that are known."""
+        """List the folders of the known repositories."""
         ...
 
     def show(self, repo: str) -> RepositoryOptions:
-        """Show the settings of a repository, by a folder in it; fails with `GitError`."""
+        """Return the settings of the repository that contains a folder; fails with `GitError`."""
         ...
 
     def change(self, repo: str, changes: Mapping[str, Any]) -> RepositoryOptions:
-        """Set values, None takes one back; fails with `InvalidTask` and `GitError`."""
+        """Set values; None resets a value. Fails with `InvalidTask` and `GitError`."""
         ...
 
 
 class VerifyingPort(Protocol):
-    """Verifies commits of the ledger again, one at a time; may be called from any thread."""
+    """Verifies commits of the ledger again, one at a time; safe to call from any thread."""
 
     def begin(self, entry: Commit) -> None:
-        """Begin; fails with `NotVerified` while another one is verified."""
+        """Start a verification; fails with `NotVerified` while another one is running."""
         ...
 
     def cancel(self, entry: Commit) -> None:
-        """End it; fails with `NotVerified` where it is not under way."""
+        """Cancel the verification of this commit; fails with `NotVerified` if none is running."""
         ...
 
     def standing(self, entry: Commit) -> tuple[UnderWay | None, Verified | None]:
-        """Return the run under way, for this commit or another one, and the result of this commit's last run."""
+        """Return the running verification, of this or another commit, and the result of this commit's last one."""
         ...
 
 
 class Busy(StoreError):
-    """The database did not take the change in time; it may still do so."""
+    """The database did not accept the change within the timeout, but may still do so."""
 
 
 class NoDaemon:
-    """Daemon of a context without one: it knows nothing, and refuses what is asked of it."""
+    """Stand-in for the services of a daemon in a context without one: it has no data and refuses every action."""
 
     def __call__(self, *_: object) -> Never:
-        """Refuse."""
+        """Refuse the call."""
         raise Busy("no daemon is behind this server")
 
     def __getattr__(self, _: str) -> NoDaemon:
-        """Return a method that refuses."""
+        """Return a callable that refuses, for any name."""
         return self
 
     def standing(self, _entry: Commit) -> tuple[None, None]:
-        """Return no run and no result of a verification."""
+        """Return no running verification and no result."""
         return None, None
 
     def list_repositories(self) -> list[str]:
-        """Return no folders of repositories."""
+        """Return no repositories."""
         return []
 
 
@@ -128,13 +128,13 @@ NO_DAEMON: Any = NoDaemon()
 
 
 def cannot_read(_repo: str | None, _commit: str) -> Tree:
-    """Refuse to read a tree; for a context without a daemon behind it."""
+    """Refuse to read a tree; the default of a context without a daemon."""
     raise GitError("repositories are not read here: no daemon is behind this server")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsPort:
-    """Port to the daemon's settings; all may be called from any thread and fail with `ConfigError`."""
+    """Port to the daemon's settings; all functions are safe to call from any thread and fail with `ConfigError`."""
 
     show: Callable[[], SettingsShown]
     change: Callable[[ChangeIn], Future[SettingsChanged]]
@@ -145,19 +145,28 @@ class SettingsPort:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppContext:
-    """Services that the API and the pages work with; what only a daemon has is refused without one.
+    """Services that the API and the pages work with; those that need a daemon refuse without one.
 
-    `mask` takes secrets out of what is shown. `status` is called from several threads and reads what holds now; after
-    `queue.pause` has finished it says so. `loop_lag_s` is how late the workers' loop lately was, `faults` what else is
-    not well with the daemon. `reload` reads the settings again and fails with `ConfigError`. `clarify_wait_s` is how
-    long a question waits before its default is assumed. `tree` gives the files of a commit (full id) of a repository
-    (None: the daemon's own), and fails with `GitError`. `proof` writes that of a commit in the ledger, and fails with
-    `NoEvidence` or `GitError`. `report` writes the report of a week (empty: since the last
-    checkpoint) into `reports_dir` and gives its path; it fails with `ValueError` where there is no such week. `restart`
-    has a worker begin anew, and fails with `UnknownWorker`. `install_extra` begins to install optional packages,
-    `ensure_extra` returns when they are there. `work` has the settings that a forecast rests on. `check_models` looks
-    now which models answer. `live` has what models write just now. `forge_hook` takes a webhook's headers (names in
-    lower case) and body, and fails with `HookRefused`. `hub` is that of the settings, None where they name none.
+    Attributes:
+        mask: removes secrets from all that is shown.
+        status: returns the current status; called from several threads. It includes a pause as soon as `queue.pause`
+            has finished.
+        loop_lag_s: seconds by which the workers' loop was late recently.
+        faults: other problems of the daemon.
+        reload: reads the settings again; fails with `ConfigError`.
+        clarify_wait_s: seconds a question waits before its default is assumed.
+        tree: returns the files of a commit (full id) of a repository (None: the daemon's own); fails with `GitError`.
+        proof: builds the proof of a commit in the ledger; fails with `NoEvidence` or `GitError`.
+        report: writes the report of a week (empty: since the last checkpoint) into `reports_dir` and returns its path;
+            fails with `ValueError` if there is no such week.
+        restart: restarts a worker; fails with `UnknownWorker`.
+        install_extra: starts to install optional packages.
+        ensure_extra: returns when optional packages are installed.
+        work: returns the settings that a forecast depends on.
+        check_models: checks now which models answer.
+        live: holds the texts that models are writing at the moment.
+        forge_hook: accepts a webhook's headers (names in lower case) and body; fails with `HookRefused`.
+        hub: the hub of the settings, None if they name none.
     """
 
     database: Database
@@ -195,7 +204,7 @@ class AppContext:
 
     @property
     def reads(self) -> Reads:
-        """Queries of the views by name."""
+        """The named queries of the views."""
         return Reads(self.database, self.events)
 
 
@@ -203,7 +212,7 @@ def wait_for(write: Future[_T]) -> _T:
     """Wait until a write is on the disk.
 
     Raises:
-        Busy: it took too long. A write that was accepted cannot be withdrawn.
+        Busy: the write took too long. It cannot be withdrawn once it was accepted.
     """
     try:
         return write.result(WRITE_WALL_S)

@@ -1,4 +1,4 @@
-"""The API as one table: the routes, the OpenAPI document and the contract test are all made from it."""
+"""Lists all endpoints of the API in one table, from which routes, OpenAPI document and contract test are built."""
 
 from __future__ import annotations
 

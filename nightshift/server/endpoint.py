@@ -1,8 +1,8 @@
-"""Endpoints of the API: each has a contract for the outside, and a view that answers.
+"""Defines endpoints of the API: a public contract, and a view that answers requests.
 
-A view is a function with `@routes.endpoint(…)` above it. Its signature is the contract: parameters of the path by their
-names, a `query` and a `body` by their models (`Model | None` where the body may be left out), and the model of the
-answer; its docstring is the summary in the OpenAPI document.
+A view is a function with `@routes.endpoint(…)` above it. Its signature is the contract: the parameters of the path by
+their names, the models of `query` and `body` (`Model | None` if the body is optional), and the model of the answer. Its
+docstring is the summary in the OpenAPI document.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _V = TypeVar("_V", bound=View)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """An answer with another status than 200, or with headers; the endpoint names the type of each status."""
+    """An answer with a status other than 200, or with headers; the endpoint declares the type for each status."""
 
     answer: object
     status: int = 200
@@ -40,9 +40,9 @@ class Reply:
 class Endpoint:
     """One operation of the API.
 
-    `answers` maps each status of success to the type of its JSON; an endpoint without any answers with `media`, and its
-    view with a whole response. One without a view is served elsewhere. Parameters of the path are numbers, except those
-    in `texts`. A view whose body may also be a text reads it itself.
+    `answers` maps each success status to the type of its JSON. If `answers` is empty, the view returns a whole response
+    of the type `media`. An endpoint without a view is served elsewhere. Path parameters are numbers, except those in
+    `texts`. A view whose body may also be plain text (`text_body`) reads the body itself.
     """
 
     name: str
@@ -60,19 +60,19 @@ class Endpoint:
 
     @property
     def parameters(self) -> list[str]:
-        """The names of the path's parameters, in order."""
+        """Names of the path's parameters, in order."""
         return _names(self.path)
 
     @property
     def rule(self) -> str:
-        """The path as Flask's router writes it."""
+        """The path in the syntax of Flask's router."""
         return flask_rule(self.path, self.texts)
 
     def respond(self, context: AppContext, query: Query, where: Mapping[str, int | str]) -> Reply | Response:
-        """Return the answer of the view; a body is read from the request under way.
+        """Call the view and return its answer; the body is read from Flask's current request.
 
         Raises:
-            BadBody: it is no JSON, or not what the model wants.
+            BadBody: the body is not JSON, or the model does not accept it.
         """
         assert self.view, f"{self.path} is served elsewhere"
         given: dict[str, Any] = {"context": context, **where}
@@ -104,7 +104,7 @@ class Routes:
         answers: dict[int, type[Any]] | None = None,
         **more: Any,
     ) -> Callable[[_V], _V]:
-        """Add the view below; what its signature does not say are fields of `Endpoint`."""
+        """Register the decorated view; `more` sets fields of `Endpoint` that the signature does not show."""
 
         def add(view: _V) -> _V:
             hints = get_type_hints(view)
@@ -126,7 +126,7 @@ class Routes:
 
 
 def _body(hint: Any) -> dict[str, Any]:
-    """The model of a body from its type, which may be `Model | None`."""
+    """Return the fields of an endpoint that follow from its body's type, which may be `Model | None`."""
     models = [each for each in get_args(hint) if each is not NoneType]
     return {"body": models[0] if models else hint, "body_required": hint is not None and not models}
 
@@ -136,7 +136,10 @@ def _names(path: str) -> list[str]:
 
 
 def flask_rule(path: str, texts: tuple[str, ...] = ()) -> str:
-    """A path with `{names}` as Flask's router writes it; ids beyond SQLite's integers do not exist."""
+    """Convert a path with `{names}` to the syntax of Flask's router.
+
+    Ids above SQLite's largest integer do not match.
+    """
 
     def converted(match: re.Match[str]) -> str:
         return f"<{match[1]}>" if match[1] in texts else f"<int(max={MAX_ID}):{match[1]}>"

@@ -1,4 +1,4 @@
-"""Turns every error into an answer: JSON in the one error shape for the API, a page for a browser."""
+"""Turns every error into a response: JSON of one shape for the API, a page for a browser."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ _STATUSES: Mapping[int, tuple[type[Exception], ...]] = {
     409: (ExtraMissing, AmbiguousName, GitError, IllegalMove),
     507: (StoreFull,),
 }  # fmt: skip
-"""Errors that are answered by their text alone, by the status of the answer."""
+"""Errors by response status; the response contains only their message."""
 
 
 def register(app: Flask) -> None:
-    """Answer the errors of all views."""
+    """Register the error handlers for all views."""
     for status, kinds in _STATUSES.items():
         for kind in kinds:
             app.register_error_handler(kind, partial(_answer_text, status))
@@ -73,7 +73,10 @@ def register(app: Flask) -> None:
 
 
 def answer(status: int, error: str, fields: Mapping[str, str] | None = None, more: int = 0) -> Response:
-    """Answer an error as the asker understands it, bounded by `core.text.faults`; `more` faults are not in `fields`."""
+    """Build an error response in the client's format, limited by `core.text.faults`.
+
+    `more` counts faults that are not in `fields`.
+    """
     named = faults.limit_faults(fields or {})
     failed = Failed(error=faults.cut(error, MAX_CHARS), fields=named, more=more + len(fields or {}) - len(named))
     if request.path.startswith("/api/") or not request.accept_mimetypes.accept_html:
@@ -100,7 +103,7 @@ def _busy(error: Busy | HubError) -> Response:
 
 
 def _http(error: HTTPException) -> Response:
-    """Flask's own: no such path, no such method, and redirects; headers such as `Allow` are kept."""
+    """Answer Flask's own errors (no such path, no such method) and redirects; the header `Allow` is kept."""
     original = error.get_response()
     if original.status_code < 400:
         return make_response(original)
@@ -112,6 +115,6 @@ def _http(error: HTTPException) -> Response:
 
 
 def _answer_fault(error: Exception) -> Response:
-    """Answer an error whose details go to the log alone: they may hold what the asker should not see."""
+    """Answer an unexpected error; its details go only to the log, because they may hold something confidential."""
     _log.error("%s %s failed", request.method, request.path, exc_info=error)
     return answer(500, "something went wrong inside Nightshift; its log says what")

@@ -1,4 +1,4 @@
-"""Texts of models, tasks and repositories as the API shows them: without secrets, printable, and cut where too long."""
+"""Formats texts of models, tasks and repositories for the API: without secrets, printable, and cut if too long."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Mask = Callable[[str], str]
 
 
 class Passage(Answer):
-    """A text; `chars` is its whole length, and `cut` tells that only its beginning is here."""
+    """A text; `chars` is its full length, and `cut` is true if only its beginning is included."""
 
     text: str
     chars: int
@@ -26,25 +26,25 @@ class Passage(Answer):
 
 
 def passage(text: str, mask: Mask, most: int) -> Passage:
-    """The beginning of a text, `most` characters at most. What lies behind is neither masked nor looked at."""
+    """Return at most the first `most` characters of a text; the rest is neither masked nor read."""
     beginning = text[:most]
     return Passage(text=full_text(beginning, mask), chars=len(text), cut=len(beginning) < len(text))
 
 
 def full_text(text: str, mask: Mask) -> str:
-    """The text in full."""
+    """Return the whole text, masked and printable."""
     masked = mask(text)
     return printable(masked, max_chars=len(masked), max_line=len(masked))
 
 
 def short(text: str, mask: Mask, most: int = LINE_CHARS) -> str:
-    """The beginning of a text, cut to a length, with an ellipsis in place of what is missing."""
+    """Return a text masked, printable and cut to `most` characters, with an ellipsis at the cut."""
     shown = printable(mask(text[: 4 * most]), max_chars=4 * most)
     return shown if len(shown) <= most else f"{shown[: most - 1]}…"
 
 
 def shorten(value: D, mask: Mask, most: int = LINE_CHARS) -> D:
-    """A value whose texts are `short`, its own and those of the values, lists and mappings in it."""
+    """Return a value with all its strings shortened by `short`, also in nested dataclasses, tuples and mappings."""
 
     def of(part: Any) -> Any:
         match part:

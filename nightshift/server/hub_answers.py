@@ -1,4 +1,4 @@
-"""Answers of the API on the hub: nodes, counts and tasks; what another node wrote is checked here."""
+"""Defines the API's answers about the hub (nodes, counts, tasks), and validates what other nodes wrote."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ NodeState = Literal["up", "draining", "lost", "removed"]
 
 
 class HubNode(Answer):
-    """A node. `busy` of its `slots` are at work, `held` tasks are its own; `says` is what it says of itself, in a line.
+    """A node. `busy` of its `slots` are in use, `held` counts the tasks it holds; `says` is its own status in one line.
 
-    `state` is `lost` where it was not heard of for longer than it holds tasks for, and `removed` where the owner of the
-    hub has removed it; `url` leads to its dashboard, and is empty where it gave none that can be linked.
+    `state` is `lost` if the node was not heard of within its lease, and `removed` if the owner of the hub removed it.
+    `url` is the address of its dashboard, empty if the node gave none that is safe to link.
     """
 
     id: str
@@ -44,17 +44,17 @@ class HubNode(Answer):
 
 
 class HubOwn(Answer):
-    """The machine that answers, as a node; `id` is null until it has joined for the first time."""
+    """The machine that answers, as a node; `id` is null until it has joined the hub for the first time."""
 
     id: str | None
     name: str
 
 
 class HubState(Answer):
-    """The hub; where it is not `reachable`, `reason` says why and there are neither nodes nor counts.
+    """The hub; if it is not `reachable`, `reason` says why, and `nodes` and `counts` are empty.
 
-    `paused` is why no node takes a task (it may be empty), null where they do. `counts` leaves out zeros. `ui` is the
-    address of Temporal's own page, where the settings of the server are the usual ones.
+    `paused` is the reason why no node takes tasks (it may be empty), null if the hub is not paused. `counts` leaves out
+    zeros. `ui` is the address of Temporal's own web page, assuming the server's default settings.
     """
 
     own: HubOwn
@@ -67,13 +67,12 @@ class HubState(Answer):
 
 
 class HubTaskRow(Answer):
-    """A task of the hub. `node` has it or had it last, `origin` is where it was submitted; `…_task` are its ids there.
+    """A task of the hub. `node` has it or had it last; `origin` is the node where it was submitted.
 
-    `cause` is `reason` with the failure first that was left at the end. `signed` tells whether the node that had it
-    signed how it ended, null while it has not.
-
-    `node_page` is its page on the dashboard of the node that has it, `origin_page` that where it was submitted; null
-    where there is none.
+    `node_task` and `origin_task` are the task's ids on these nodes. `cause` is `reason` with the last remaining failure
+    moved to the front. `signed` says whether the result has a valid signature of the node that had the task, null until
+    the task has ended. `node_page` is the task's page on the dashboard of the node that has it, `origin_page` its page
+    on the node where it was submitted; both may be null.
     """
 
     id: int
@@ -106,7 +105,7 @@ class HubTaskRow(Answer):
 
 
 class HubTasks(Answer):
-    """A page of tasks: open ones, then the newest that ended; `next_after` gives the next one, null behind the last."""
+    """A page of tasks: open ones, then the newest ended ones; `next_after` leads to the next page, null on the last."""
 
     tasks: list[HubTaskRow]
     next_after: int | None
@@ -121,14 +120,14 @@ class HubTasksQuery(Query):
 
 
 class HubActed(Answer):
-    """How a task stands after what was asked for; one that a node has is cancelled by that node, a moment later."""
+    """State of a task after an action. A task that a node has is cancelled by that node a moment later."""
 
     id: int
     status: Status
 
 
 class HubPauseIn(BaseModel):
-    """Why no node shall take a task."""
+    """The reason for which all nodes are to stop taking tasks."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -136,13 +135,13 @@ class HubPauseIn(BaseModel):
 
 
 class HubPaused(Answer):
-    """Why no node takes a task; null where they do."""
+    """The reason why no node takes tasks; null if the hub is not paused."""
 
     paused: str | None
 
 
 class HubDrainIn(BaseModel):
-    """Whether a node shall take nothing new."""
+    """A request that a node stop taking new tasks, or take them again."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -150,7 +149,7 @@ class HubDrainIn(BaseModel):
 
 
 class HubDrained(Answer):
-    """Node and whether it takes no more tasks."""
+    """A node, and whether it has stopped taking new tasks."""
 
     id: str
     name: str
@@ -158,10 +157,10 @@ class HubDrained(Answer):
 
 
 def state_of(hub: HubPort) -> HubState:
-    """The hub as it is now, also while it is away.
+    """Return the state of the hub, also while it cannot be reached.
 
     Raises:
-        ExtraMissing: the packages that speak with it are not installed.
+        ExtraMissing: the packages for talking to the hub are not installed.
     """
     here = hub.own()
     own, ui = HubOwn.from_values(here), linkable(here.ui)
@@ -177,10 +176,10 @@ def state_of(hub: HubPort) -> HubState:
 
 
 def tasks_of(hub: HubPort, query: HubTasksQuery) -> HubTasks:
-    """A page of its tasks.
+    """Return a page of the hub's tasks.
 
     Raises:
-        HubError: it cannot be asked.
+        HubError: the hub cannot be reached.
     """
     tasks = hub.tasks(query.status, query.limit, query.after)
     rows = [_task(task, signed) for task, signed in tasks]
@@ -188,7 +187,7 @@ def tasks_of(hub: HubPort, query: HubTasksQuery) -> HubTasks:
 
 
 def linkable(url: str) -> str:
-    """The address of a dashboard as another node gave it, without its last slash; empty where it is no web address."""
+    """Return the dashboard address of another node without its trailing slash; empty if it is not a web address."""
     try:
         parts = urlsplit(url)
         sound = parts.scheme in {"http", "https"} and bool(parts.hostname) and not parts.username

@@ -1,4 +1,4 @@
-"""Lessons as the API shows them, without secrets and printable, and what memory as a whole is worth."""
+"""Defines lessons as models of the API, masked and printable, and the measured value of memory as a whole."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ MAX_IMPORT = 20_000_000
 
 
 class LessonRow(Answer):
-    """A lesson. `id` is `failure-12` or `pattern-3`; `about` the error, or the task that it solved.
+    """A lesson. `id` is `failure-12` or `pattern-3`; `about` is the error, or the task that was solved.
 
-    `shown` counts the attempts that saw it, `withheld` those that it was kept from by lot; `uplift` is the difference
-    of their solve rates, null while one side is empty. All nodes of a hub are counted together; `elsewhere` are the
-    attempts of the others among them. `nearness` (0 to 1) tells how it was found by meaning.
+    `shown` counts the attempts that saw the lesson, and `withheld` those from which it was withheld at random. `uplift`
+    is the difference of their solve rates, null while one side is empty. The attempts of all nodes of a hub count;
+    `elsewhere` is the number of attempts on other nodes. `nearness` (0 to 1) is the similarity in a search by meaning.
     """
 
     id: str
@@ -47,9 +47,9 @@ class LessonRow(Answer):
 
 
 class LessonUse(Answer):
-    """An attempt that the lesson was near to. `iterations` and `tokens` are what it took, null until it has ended.
+    """An attempt that the lesson was close to. `iterations` and `tokens` are its totals, null until it has ended.
 
-    `arm` tells what the attempt saw of it.
+    `arm` says how much of the lesson the attempt saw.
     """
 
     task_id: int
@@ -64,9 +64,9 @@ class LessonUse(Answer):
 
 
 class LessonDetail(LessonRow):
-    """A lesson in full. `fix` is a unified difference; `judged_from` is when its owner restored it.
+    """A lesson in full. `fix` is a unified diff; `judged_from` is the time when the owner restored the lesson.
 
-    `retired_by` is `owner`, or `measured` where it did not help; empty where it is in use or that is not known.
+    `retired_by` is `owner`, or `measured` if the lesson did not help; empty if it is in use or the reason is not known.
     """
 
     signature: str
@@ -81,9 +81,9 @@ class LessonDetail(LessonRow):
 
 
 class Lessons(Answer):
-    """A page of lessons. `found` counts all that are wanted; `next_offset` is null on the last page.
+    """A page of lessons. `found` counts all matching lessons; `next_offset` is null on the last page.
 
-    `languages` and `repos` are those that there are lessons from.
+    `languages` and `repos` list the values for which lessons exist.
     """
 
     lessons: list[LessonRow]
@@ -94,7 +94,7 @@ class Lessons(Answer):
 
 
 class InUse(Answer):
-    """How many lessons there are of a kind."""
+    """Number of lessons of one kind, by state."""
 
     active: int
     probation: int
@@ -102,17 +102,18 @@ class InUse(Answer):
 
 
 class LearnedOn(Answer):
-    """How many lessons were learned on a day (`2026-11-22`, UTC)."""
+    """Number of lessons learned on one day (`2026-11-22`, UTC)."""
 
     day: str
     lessons: int
 
 
 class Learning(Answer):
-    """Value of memory: attempts that were to see lessons (`shown`) beside those that saw none by lot (`control`).
+    """Measured value of memory: attempts that were to see lessons (`shown`) against a random control group (`control`).
 
-    The estimates are differences, with lessons less without: of the solve rate (null while a side is empty), of
-    iterations and of tokens (null while a side has fewer than five attempts). `embedder` says who finds lessons.
+    The estimates are differences, attempts with lessons minus attempts without: of the solve rate (null while a side is
+    empty), of iterations and of tokens (null while a side has fewer than five attempts). `embedder` names the embedder
+    that finds lessons.
     """
 
     embedder: str
@@ -127,7 +128,7 @@ class Learning(Answer):
 
 
 class LessonsIn(BaseModel):
-    """Lessons as JSON Lines, as they are exported."""
+    """Lessons as JSON Lines, in the format of the export."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -149,17 +150,17 @@ class LessonsQuery(Query):
 
 
 def uplift_of(shown: Share, without: Share) -> Interval | None:
-    """The difference of two solve rates; None while one side is empty, for then it says nothing."""
+    """Return the difference of two solve rates; None if one side is empty."""
     return difference(shown, without) if shown.whole and without.whole else None
 
 
 def lesson_row(lesson: Listed, mask: Mask, nearness: float | None = None) -> LessonRow:
-    """A lesson as lists show it."""
+    """Return a lesson as lists show it."""
     return LessonRow.from_values(lesson, **_texts_of(lesson, mask), nearness=nearness)
 
 
 def lesson_detail(lesson: Listed, mask: Mask, uses: Sequence[LessonUse]) -> LessonDetail:
-    """A lesson in full."""
+    """Return a lesson in full."""
     return LessonDetail.from_values(
         lesson,
         **_texts_of(lesson, mask),
@@ -173,7 +174,7 @@ def lesson_detail(lesson: Listed, mask: Mask, uses: Sequence[LessonUse]) -> Less
 
 
 def _texts_of(lesson: Listed, mask: Mask) -> dict[str, Any]:
-    """Return the fields that are shown otherwise than they are stored."""
+    """Return the fields that differ from their stored values."""
     first = next((line for line in lesson.about.split("\n") if line.strip()), "")
     return {
         "id": f"{lesson.kind}-{lesson.id}",

@@ -1,7 +1,7 @@
-"""Figures for a monitoring system, in the format of Prometheus; none names a task, a text or a path.
+"""Provides metrics in the format of Prometheus; no metric contains a task, a text or a path.
 
-What is counted is counted from the event log while the daemon runs, so it begins at 0 with each start, as counters of
-Prometheus do. What is measured is looked up when it is asked for. All of it has a registry of its own.
+Counters count events of the log while the daemon runs. They start at 0 with each start of the daemon, as Prometheus
+expects. Gauges are read when they are requested. All metrics have a registry of their own.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 class Tally:
-    """Counts what the event log tells."""
+    """Counters and histograms that are fed by the event log."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         def counter(name: str, text: str, *labels: str) -> Counter:
@@ -55,12 +55,12 @@ class Tally:
             self._endings.labels(ending)
 
     def note(self, events: Sequence[Event]) -> None:
-        """Count these; called on the writer's thread, so it never raises."""
+        """Count events. Runs on the writer's thread, so it catches the errors of malformed events."""
         for event in events:
             self._events.labels(event.level).inc()
             try:
                 self._count(event)
-            except (KeyError, TypeError, ValueError):  # an event's data that was cut, or that an earlier version wrote
+            except (KeyError, TypeError, ValueError):  # data that was cut, or written by an earlier version
                 _log.debug("event %d (%s) is not counted", event.id, event.kind, exc_info=True)
 
     def _count(self, event: Event) -> None:
@@ -91,7 +91,7 @@ class Tally:
 
 
 class Gauges(Collector):
-    """Looks up what holds when it is asked."""
+    """Gauges that are read when they are requested."""
 
     def __init__(self, context: AppContext, clients: Callable[[], int]) -> None:
         self._context, self._clients = context, clients
@@ -127,11 +127,11 @@ class Gauges(Collector):
 
 
 class Metrics:
-    """The figures of one daemon.
+    """The metrics of one daemon.
 
     Args:
-        context: what is looked at.
-        clients: how many follow the live log.
+        context: the services whose state is read.
+        clients: returns the number of clients that follow the live log.
     """
 
     def __init__(self, context: AppContext, clients: Callable[[], int]) -> None:
@@ -142,7 +142,7 @@ class Metrics:
         self.close = context.events.subscribe(tally.note)
 
     def text(self) -> bytes:
-        """Write all metrics, as `MEDIA` says."""
+        """Return all metrics in the format of `MEDIA`."""
         return generate_latest(self._registry)
 
 

@@ -1,7 +1,8 @@
-"""Finds what a name of the owner's stands for: a task's number, or the beginning of a commit's id or of a branch.
+"""Resolves a name given by the owner: a task's number, or the beginning of a commit id or of a branch name.
 
-Every command that is about one task or one commit asks here, so a name means the same to all of them. A word of at most
-six digits is a task's number first, and a commit where there is no such task. Where two things fit, both are named.
+Every command about one task or one commit uses this module, so that a name means the same everywhere. A word of at most
+six digits is a task's number first, and a commit if there is no such task. If several things match, the error lists
+them.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ from nightshift.storage.db.state_store import Commit
 
 _TASK = re.compile(r"#?([0-9]{1,6})", re.ASCII)
 _NUMBER = re.compile(r"#([0-9]{1,18})", re.ASCII)
-"""A task's number that cannot be the beginning of a commit."""
+"""A task's number with `#`, which cannot be the beginning of a commit id."""
 _COMMIT = re.compile(r"[0-9a-fA-F]{4,64}")
 _DIGITS = re.compile(r"#?[0-9]+", re.ASCII)
 MOST_CHARS = 250
 SHOWN = 8
-"""How many of the things that fit are named."""
+"""Maximum number of matches that an error lists."""
 
 
 class NameQuery(Query):
-    """Name to look up."""
+    """A name to look up."""
 
     name: str = Field(
         min_length=1, max_length=MOST_CHARS, description="a number, or the beginning of a commit's id or of a branch"
@@ -44,11 +45,11 @@ class NameQuery(Query):
 
 
 class Named(Answer):
-    """Meaning of a name; `by` tells what it names.
+    """Meaning of a name; `by` is the kind of thing that the name matched.
 
-    `commit` is the commit whose id begins so, else the newest of the task, null where it made none; `newest` is the
-    newest of the task. `branch`, `repo` and `label` are those of `commit`, `title` is its subject or what the task asks
-    for.
+    `commit` is the commit whose id matched, else the newest commit of the task, null if the task has none; `newest` is
+    the newest commit of the task. `branch`, `repo` and `label` belong to `commit`; `title` is its subject, or the first
+    line of the task.
     """
 
     by: Literal["task", "commit", "branch"]
@@ -62,24 +63,24 @@ class Named(Answer):
 
 
 class Naming:
-    """Finds tasks and commits by names; thread-safe.
+    """Finds tasks and commits by name; thread-safe.
 
     Args:
-        database: has the ledger; one that is open for reading will do.
-        queue: has the tasks.
-        events: the log beside the ledger.
-        mask: takes secrets out of titles.
+        database: contains the ledger; may be read-only.
+        queue: contains the tasks.
+        events: the event log, which the ledger needs.
+        mask: removes secrets from titles.
     """
 
     def __init__(self, database: Database, queue: QueueManager, events: EventLog, mask: Mask) -> None:
         self._ledger, self._queue, self._mask = CommitLedger(database, events), queue, mask
 
     def find(self, name: str, repo: str | None = None) -> Named:
-        """The one task or commit that a name stands for.
+        """Return the single task or commit that a name matches.
 
         Raises:
-            UnknownName: there is none.
-            AmbiguousName: there are several; the message names them.
+            UnknownName: nothing matches.
+            AmbiguousName: several things match; the message lists them.
         """
         name = name.strip()
         matches = {(each.task_id, each.commit): each for each in self._fitting(name) if _is_in(each, repo)}
@@ -126,7 +127,7 @@ class Naming:
 
 
 def ambiguous(name: str, fitting: list[str]) -> AmbiguousName:
-    """Several things bear a name; each is told in words."""
+    """Build the error for a name that several things match; `fitting` describes each of them."""
     more = [f"and {len(fitting) - SHOWN} more"] if len(fitting) > SHOWN else []
     hint = f"; '#{name}' is the task alone" if _TASK.fullmatch(name) else "; give more of it"
     return AmbiguousName(f"{name} fits {len(fitting)}: {', '.join((*fitting[:SHOWN], *more))}{hint}")

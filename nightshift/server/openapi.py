@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 description, generated from the table of endpoints and the models of the answers."""
+"""Generates the OpenAPI 3.1 document from the table of endpoints and the models of the answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nightshift.server.schemas import Failed, adapter
 Json = dict[str, Any]
 Mode = Literal["validation", "serialization"]
 
-# What stands for a body that is no model's JSON; of a stream it is what each event is like.
+# Schemas of bodies that are not the JSON of a model; for a stream, the schema of one event.
 _SHAPES: Json = {
     "application/json": {"type": "object"},
     "text/event-stream": {
@@ -26,20 +26,20 @@ _SHAPES: Json = {
 
 
 class _Schemas(GenerateJsonSchema):
-    """A dataclass is sent with all its fields, those that have a default as well, and with no others."""
+    """Schemas of dataclasses as they are sent: with all fields, also those with a default, and no others."""
 
     def dataclass_schema(self, schema: Any) -> Json:
-        """The schema of a dataclass."""
+        """Return the schema of a dataclass."""
         return {**super().dataclass_schema(schema), "additionalProperties": False}
 
     def field_is_required(self, field: Any, total: bool) -> bool:
-        """Tell whether the field is always there."""
+        """Check whether the field is required."""
         sent = self.mode == "serialization" and field["type"] == "dataclass-field"
         return sent or super().field_is_required(field, total)
 
 
 def document(version: str) -> Json:
-    """The whole description; only `version` is not in the table."""
+    """Return the whole document; only `version` does not come from the table of endpoints."""
     refs, schemas = _schemas()
     paths: Json = {}
     for endpoint in ENDPOINTS:
@@ -64,7 +64,7 @@ def document(version: str) -> Json:
 
 
 def _schemas() -> tuple[dict[type[Any], Json], Json]:
-    """A reference for each type, and the schemas that they lead to."""
+    """Return a reference for each type, and the schemas that the references point to."""
     answers = {model for endpoint in ENDPOINTS for model in endpoint.answers.values()} | {Failed}
     bodies = {endpoint.body for endpoint in ENDPOINTS if endpoint.body}
     wanted: list[tuple[type[Any], Mode]] = [(model, "serialization") for model in answers]
@@ -79,7 +79,7 @@ def _schemas() -> tuple[dict[type[Any], Json], Json]:
 
 
 def _with_doubles(schema: Any) -> Any:
-    """Without the word that lists hold nothing twice: pydantic takes a set from such a list."""
+    """Return the schema without `uniqueItems`: pydantic accepts a list with duplicates for a set."""
     if isinstance(schema, list):
         return [_with_doubles(each) for each in schema]
     if not isinstance(schema, dict):
@@ -119,10 +119,10 @@ def _parameters(endpoint: Endpoint) -> list[Json]:
 
 
 def _resolve(part: Any, named: Json) -> Any:
-    """A schema with what it refers to in its place: two queries may mean different things by one name.
+    """Return a schema with its references inlined, because two queries may use one name for different schemas.
 
-    No text is too short or of another format, and one of several may be empty: a parameter without a value counts as
-    not given.
+    The keys `minLength` and `format` are dropped, and an enum also permits an empty string: a parameter without a value
+    counts as not given.
     """
     if isinstance(part, list):
         return [_resolve(each, named) for each in part]

@@ -1,4 +1,4 @@
-"""A checkpoint that is asked for, as the API says it."""
+"""Requests a checkpoint on behalf of the API."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from nightshift.server.schemas import Answer
 
 
 class CheckpointAsked(Answer):
-    """Whether it will be held now; not where one is under way or waits for its owner already."""
+    """Result of the request; `asked` is false if a checkpoint is already running or waits for the owner."""
 
     asked: bool
     state: DaemonState
 
 
 def checkpoint_asked(context: AppContext) -> CheckpointAsked:
-    """Ask a running daemon for one.
+    """Ask the running daemon for a checkpoint.
 
     Raises:
-        Busy: the database did not take it in time.
+        Busy: the database did not accept the request in time.
     """
     return CheckpointAsked(asked=wait_for(context.reads.ask_checkpoint(context.clock())), state=context.status().state)

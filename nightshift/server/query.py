@@ -1,4 +1,4 @@
-"""The query parameters of each endpoint, validated; a wrong or unknown one is refused by its name."""
+"""Defines and validates query parameters of endpoints; the error for a wrong or unknown parameter names it."""
 
 from __future__ import annotations
 
@@ -16,37 +16,40 @@ MAX_ID = 2**63 - 1
 Id = Annotated[int, Field(ge=1, le=MAX_ID)]
 After = Annotated[int, Field(ge=0, le=MAX_ID)]
 Time = Annotated[datetime, BeforeValidator(no_number), AfterValidator(on_the_wall)]
-"""A time; without a zone it is the machine's."""
+"""A time; without a time zone it is in the machine's."""
 Bound = Literal["today"] | Time
-"""A time, or the last midnight by the clock on the machine's wall: so a link to today is one tomorrow, too."""
+"""A time, or `today`: the last midnight in the machine's time zone, so a link with `today` stays valid tomorrow."""
 
 
 def moment(bound: Bound | None) -> datetime | None:
-    """The time that is meant."""
+    """Return the time that a bound stands for."""
     return midnight(utc_now()) if bound == "today" else bound
 
 
 class Query(BaseModel):
-    """The parameters that an endpoint knows; here none."""
+    """Base class of the parameters of an endpoint; has none itself."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class ApprovalsQuery(Query):
-    """Selection of questions to list."""
+    """Selection of questions."""
 
     open: bool = Field(False, description="only those that a waiting task waits for")
     task: Id | None = Field(None, description="only those of this task")
 
 
 class LoginQuery(Query):
-    """Whether the last try at logging in failed."""
+    """True if the last login failed."""
 
     wrong: bool = False
 
 
 class BadQuery(ValueError):
-    """Query parameters are wrong; `fields` says why, within bounds; `more` is how many faults it leaves out."""
+    """Query parameters are wrong; `fields` gives the reason for each, up to a limit.
+
+    `more` counts the faults left out.
+    """
 
     def __init__(self, fields: dict[str, str]) -> None:
         self.fields = faults.limit_faults(fields)
@@ -59,7 +62,7 @@ _Q = TypeVar("_Q", bound=Query)
 
 
 def read_query(model: type[_Q], query: str) -> _Q:
-    """Validate a request's query string. A parameter without a value counts as not given.
+    """Validate a request's query string; a parameter without a value counts as not given.
 
     Raises:
         BadQuery: a parameter is unknown, given twice or has a wrong value.

@@ -1,4 +1,4 @@
-"""Queries of the views by name: the one place where they meet the tables behind the queue and the stores."""
+"""Collects the queries of the views as named methods, so that views do not depend on database tables."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from nightshift.storage.db.tool_store import StoredCall
 from nightshift.storage.memory.recall_log import NearLesson, of_task
 
 MOST_COMMITS = 500
-"""Commits of one task that are looked at."""
+"""Maximum number of commits of one task that are examined."""
 
 
 class Reads:
     """Named queries of the daemon's database; thread-safe.
 
     Args:
-        database: its database.
-        events: its log.
+        database: the daemon's database.
+        events: the daemon's event log.
     """
 
     def __init__(self, database: Database, events: EventLog) -> None:
@@ -40,11 +40,11 @@ class Reads:
     # Tasks
 
     def find_pruned(self, task_id: int) -> Pruned | None:
-        """Find when the steps of a task were pruned; None when they never were."""
+        """Find when the steps of a task were pruned; None if they were not."""
         return pruning.work_pruned(self._database.reader(), task_id)
 
     def list_pruned(self, task: Task) -> list[str]:
-        """List what was pruned of a task, in sentences."""
+        """List sentences that say what was pruned of a task."""
         return pruning.notes(self._database.reader(), task.id, task.ended_at)
 
     def find_draft(self, task_id: int) -> Commit | None:
@@ -56,12 +56,15 @@ class Reads:
         return next(iter(CommitLedger(self._database, self._events).page(1, task_id=task_id)), None)
 
     def find_revert(self, task_id: int) -> str | None:
-        """Find the commit that reverts what a task integrated last; None where that stands or there is nothing."""
+        """Find the commit that reverts a task's newest integrated commit.
+
+        None if it is not reverted or does not exist.
+        """
         entries = CommitLedger(self._database, self._events).page(MOST_COMMITS, task_id=task_id)
         return next((entry.reverted_by for entry in entries if entry.integrated), None)
 
     def find_fork(self, task_id: int) -> tuple[Fork, str] | None:
-        """Find where a fork began, and the digest of the state there; None for a task that is no fork."""
+        """Find where a fork began, and the digest of the state there; None if the task is not a fork."""
         return store.fork_origin(self._database.reader(), task_id)
 
     def list_forks(self, task_id: int) -> list[tuple[int, Fork]]:
@@ -73,25 +76,25 @@ class Reads:
         return tool_store.calls(self._database.reader(), task_id, attempt, step_no)
 
     def count_tool_calls(self, task_id: int, attempt: int) -> dict[int, tuple[int, int]]:
-        """Count the tool calls of each step of an attempt, and those that failed."""
+        """Count the tool calls, and the failed ones among them, of each step of an attempt."""
         return tool_store.counts(self._database.reader(), task_id, attempt)
 
     def list_near_lessons(self, task_id: int) -> list[NearLesson]:
-        """List the lessons that were near to the attempts of a task."""
+        """List the lessons that were close to the attempts of a task."""
         return of_task(self._database.reader(), task_id)
 
     # The daemon
 
     def find_oldest_queued(self) -> datetime | None:
-        """Find when the oldest task was added that may be claimed now."""
+        """Find the creation time of the oldest task that may be claimed now."""
         return listing.read_queued_since(self._database.reader())
 
     def forecast(self, work: WorkSettings, now: datetime) -> tuple[Forecast, outlook.Outlook]:
-        """Forecast the end of the open tasks, with its words."""
+        """Forecast when the open tasks will be done, together with its wording."""
         return outlook.read(self._database.reader(), work, now)
 
     def ask_checkpoint(self, now: datetime) -> Future[bool]:
-        """Note that a checkpoint is wanted, where the daemon finds it, or its next start does."""
+        """Record a request for a checkpoint, which the daemon reads now or at its next start."""
         return self._database.write(lambda conn: checkpoints.ask(conn, now))
 
     # The brief
@@ -105,14 +108,14 @@ class Reads:
         return brief.read(self._database, since, until)
 
     def find_read_time(self) -> datetime | None:
-        """Find up to when the owner has read the brief."""
+        """Find the time up to which the owner has read the brief."""
         return brief.read_up_to(self._database)
 
     def mark_read(self, text: str) -> Future[None]:
-        """Note up to when the owner has read the brief."""
+        """Record the time up to which the owner has read the brief."""
         return StateStore(self._database).set(brief.READ, text)
 
     def list_causes(self, since: datetime | None, until: datetime) -> list[Cause]:
-        """List the causes of tasks that failed in a span and were not tried again."""
+        """List the causes of tasks that failed in a span and were not retried."""
         queries = BriefQueries(self._database)
         return cluster(queries.failed(since or queries.first() or until, until))

@@ -1,4 +1,4 @@
-"""Reading the settings again, as the API says it."""
+"""Reloads the settings on behalf of the API."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def reload_settings(context: AppContext) -> Reloaded:
     """Have the daemon read its settings again.
 
     Raises:
-        ConfigError: they have faults, and the old ones still hold.
-        Busy: it takes too long, and may still be done.
+        ConfigError: the settings have faults; the old ones stay in effect.
+        Busy: the reload takes too long, and may still finish.
     """
     try:
         return context.reload().result(RELOAD_WALL_S)
@@ -26,7 +26,7 @@ def reload_settings(context: AppContext) -> Reloaded:
 
 
 def by_name(error: ConfigError) -> Mapping[str, str]:
-    """The faults by the names of their settings, as the fields of an error; what lies deeper is in the text alone."""
+    """Return the faults by the name of their setting; the path below a setting becomes part of the text."""
     fields: dict[str, str] = {}
     for fault in error.faults:
         where, separator, why = fault.partition(": ")

@@ -1,4 +1,4 @@
-"""Actions on commits, behind the API and behind the command line alike."""
+"""Implements the actions on commits for the API and for the command line."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from nightshift.storage.db.event_log import EventLog
 from nightshift.storage.db.state_store import Commit, StateStore
 
 MOST = 500
-"""So many commits are ranked anew by what happened around them, those with the most points that were counted."""
+"""Maximum number of commits whose risk is computed again from later events: those with the most stored points."""
 _BEGINNING = re.compile(r"[0-9a-fA-F]{4,64}")
 
 
 class Reviewing:
-    """The ledger's questions and answers; thread-safe.
+    """Queries and actions on the ledger; thread-safe.
 
     Args:
-        database: where it is kept; one that is open for reading answers `commits` alone.
-        queue: knows the tasks.
-        events: gets an event for each review.
-        mask: takes secrets out of what is shown.
-        clock: says until when there is something to rank.
+        database: contains the ledger; if it is read-only, only `commits` works.
+        queue: contains the tasks.
+        events: receives an event for each review.
+        mask: removes secrets from shown texts.
+        clock: returns the time for which risk is computed.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Reviewing:
         self._ledger, self._mask = CommitLedger(database, events), mask
 
     def commits(self, query: CommitsQuery) -> Commits:
-        """A page of commits."""
+        """Return a page of commits."""
         by_risk = query.order == "risk"
         if by_risk and query.after is not None:
             raise BadQuery({"after": "pages the newest first; leave it out, or `order=risk`"})
@@ -54,7 +54,7 @@ class Reviewing:
             integrated=query.standing or query.integrated,
             drafts=query.drafts,
             span=(moment(query.since), moment(query.until)),
-            # Points that were counted know nothing of tests that fail since, which outweigh all else around a commit.
+            # Stored points do not include tests that failed later, which outweigh everything else around a commit.
             riskiest=find_regressions(self._database, self._clock()) if by_risk else None,
         )
         rows = self._rows(page, query.limit, by_risk=by_risk)
@@ -65,7 +65,7 @@ class Reviewing:
         )
 
     def _rows(self, commits: Sequence[Commit], limit: int | None = None, *, by_risk: bool = False) -> list[CommitRow]:
-        """The first commits with their ranks, in their order or the riskiest first."""
+        """Return rows for the first commits with their risk, in the given order or riskiest first."""
         ranked, by_id = ranks(self._database, [each.id for each in commits], self._clock()), {c.id: c for c in commits}
         return [commit_row(by_id[n], ranked[n], self._mask) for n in list(ranked if by_risk else by_id)[:limit]]
 
@@ -73,8 +73,8 @@ class Reviewing:
         """Mark all commits of a task as read.
 
         Raises:
-            UnknownTask: there is none with that id.
-            UnknownCommit: it made no commit.
+            UnknownTask: no task has this id.
+            UnknownCommit: the task made no commit.
         """
         self._queue.get(task_id)
         if not self._ledger.page(1, task_id=task_id):
@@ -82,10 +82,10 @@ class Reviewing:
         return self._answer(task_id=task_id)
 
     def review(self, asked: ReviewIn) -> Reviewed:
-        """Mark one commit as read, or all, or take that back.
+        """Mark one commit or all commits as read, or mark commits as unread again.
 
         Raises:
-            UnknownCommit: no commit begins so, or several do.
+            UnknownCommit: no commit or more than one commit matches.
         """
         if asked.undo is not None:
             done = wait_for(self._ledger.unread(asked.undo))
@@ -93,10 +93,10 @@ class Reviewing:
         return self._answer() if asked.commit is None else self._answer(entries=self._matches(asked.commit.lower()))
 
     def entry(self, start: str) -> Commit:
-        """The newest entry of the commit whose id begins so.
+        """Return the newest ledger entry of the commit whose id begins with `start`.
 
         Raises:
-            UnknownCommit: no commit begins so, or several do.
+            UnknownCommit: no commit or more than one commit matches.
         """
         if not _BEGINNING.fullmatch(start):
             raise UnknownCommit("a commit is named by at least four digits of its id")

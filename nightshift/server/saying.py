@@ -1,4 +1,4 @@
-"""Saying something to a task that is open, behind the API."""
+"""Sends messages to open tasks on behalf of the API."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nightshift.server.schemas import Answer
 
 
 class SayIn(BaseModel):
-    """Message to a task; with `interrupt` a request of the model that is under way is not waited for."""
+    """Message to a task; with `interrupt`, a running model request is interrupted instead of waited for."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -29,7 +29,10 @@ class SayIn(BaseModel):
 
 
 class Said(Answer):
-    """Receipt of a message, with the task's status; `interrupted` tells that a model was just answering it."""
+    """Receipt of a message, with the task's status.
+
+    `interrupted` is true if the message interrupted a model request.
+    """
 
     message_id: int
     task_id: int
@@ -38,7 +41,7 @@ class Said(Answer):
 
 
 class SaidRow(Answer):
-    """Something that was said to a task, in which of its attempts (0: before the first)."""
+    """A message to a task, and the attempt in which it was sent (0: before the first)."""
 
     message_id: int
     attempt: int
@@ -48,12 +51,12 @@ class SaidRow(Answer):
 
 
 def say(context: AppContext, task_id: int, asked: SayIn) -> Said:
-    """Store it; the worker is told by the commit.
+    """Store the message; the commit notifies the worker.
 
     Raises:
-        UnknownTask: there is none of that id.
-        IllegalMove: it has ended.
-        InvalidTask: too much was said to it.
+        UnknownTask: no task has this id.
+        IllegalMove: the task has ended.
+        InvalidTask: the task has too many messages.
     """
     answering = any(call.task_id == task_id for call in context.live.open())
     message = wait_for(context.queue.say(task_id, asked.text, interrupts=asked.interrupt))

@@ -1,4 +1,4 @@
-"""Base of the API's answers as pydantic models: answers, OpenAPI document and live stream are made from these alone."""
+"""Defines the base of the API's answers as pydantic models, the source of JSON, OpenAPI document and live stream."""
 
 from __future__ import annotations
 
@@ -21,22 +21,25 @@ _ADAPTERS: dict[type[Any], TypeAdapter[Any]] = {}
 
 
 class Answer(BaseModel):
-    """A JSON answer of a shape of its own. Where a value of ours is sent as it is, it is the answer itself."""
+    """A JSON answer with a shape of its own. A value of the program that can be sent unchanged needs no `Answer`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True, defer_build=True)
 
     @classmethod
     def from_values(cls, *values: object, **own: Any) -> Self:
-        """The answer whose fields are those of values, the first that has one, except those given: they differ."""
+        """Build the answer from the attributes of `values`; `own` sets the fields that differ.
+
+        If several values have an attribute, the first one counts.
+        """
         names = [name for name in cls.model_fields if name not in own]
         fields = {name: getattr(value, name) for value in reversed(values) for name in names if hasattr(value, name)}
         return cls(**fields, **own)
 
 
 class Failed(Answer):
-    """Every error has this shape; `fields` names the parts of the request that were wrong, and why.
+    """An error. All errors have this shape; `fields` gives the reason for each faulty part of the request.
 
-    Of many faults the first are told; then `more` is there and says how many others there are.
+    If there are too many faults, the first ones are listed, and `more` counts the others; else `more` is absent.
     """
 
     error: str
@@ -45,10 +48,10 @@ class Failed(Answer):
 
 
 class Submitted(Answer):
-    """The task that was made, or that the same key made before.
+    """The task that was created, or that was created earlier with the same key.
 
-    `differs` names the fields in which that earlier task is another one than what was sent; it stays as it was. Which
-    of both it is says the HTTP status, where `core.tasks.queueing.Submitted` has a field.
+    `differs` names the fields in which the earlier task differs from the request; the earlier task is unchanged. The
+    HTTP status says which of both cases it is; `core.tasks.queueing.Submitted` has a field for that.
     """
 
     task_id: int
@@ -57,7 +60,10 @@ class Submitted(Answer):
 
 
 class Moved(Answer):
-    """A task after a person acted on it. A running task ends at its next safe point: `cancel_requested`."""
+    """A task after an action of the owner.
+
+    A cancelled task that runs ends at its next safe point; until then `cancel_requested` is true.
+    """
 
     task_id: int
     status: Status
@@ -65,9 +71,9 @@ class Moved(Answer):
 
 
 class Iteration(Answer):
-    """One try of one attempt, 0 while only planning was done; counts are null while no suite was run.
+    """One iteration of an attempt, 0 if only planning was done; counts are null if no test suite was run.
 
-    What else is known of it (`storage.db.step_store.IterationRow`) is for the timeline.
+    Further fields of `storage.db.step_store.IterationRow` are only shown on the timeline.
     """
 
     iteration: int
@@ -79,11 +85,11 @@ class Iteration(Answer):
 
 
 class TaskSummary(Answer):
-    """A task as lists show it; a description beyond 4,000 characters is cut and ends in an ellipsis.
+    """A task as lists show it; a description longer than 4,000 characters is cut and ends in an ellipsis.
 
-    The fields of `core.tasks.task.Task` and of its specification stand side by side here. `cause` is `reason` with the
-    failure first that was left at the end. `waits_for` are the tasks that a blocked one waits for; empty for others.
-    `has_draft` tells that one which failed left its best change on its branch.
+    The fields of `core.tasks.task.Task` and of its specification are merged. `cause` is `reason` with the last
+    remaining failure moved to the front. `waits_for` lists the tasks that a blocked task waits for; it is empty for
+    other tasks. `has_draft` is true if a failed task left its best change on its branch.
     """
 
     task_id: int
@@ -111,7 +117,7 @@ class TaskSummary(Answer):
 
 
 class Child(Answer):
-    """A subtask that a task was split into; `description` is its first line."""
+    """A subtask; `description` is its first line."""
 
     task_id: int
     status: Status
@@ -120,10 +126,10 @@ class Child(Answer):
 
 
 class Draft(Answer):
-    """The best change of a task that ended without a commit, which did not pass and stands on `branch`.
+    """The best change of a task that ended without a commit. It did not pass its tests and is on `branch`.
 
-    `text` says in a line where it is and how its tests ended, `look` is the command that shows what it changes. `tests`
-    counts those of its last run, 0 where none was run; `failing` are the first of those that do not pass.
+    `text` says in one line where the draft is and how its tests ended; `look` is the command that shows the diff.
+    `tests` counts the tests of the last run, 0 if none were run; `failing` are the first of the failing tests.
     """
 
     attempt: int
@@ -137,11 +143,11 @@ class Draft(Answer):
 
 
 class TaskDetail(TaskSummary):
-    """One task in full; `pruned` says what of it is no longer kept, when it went, and by which setting.
+    """One task in full; `pruned` says what data of the task was deleted, when, and because of which setting.
 
-    `project` is where it works, as its owner or its plan said: empty for the root of the workspace, null while that is
-    open and in other repositories. `parent` is the task that this one is a subtask of, `children` are its own subtasks
-    over all attempts, oldest first. `draft` is what an attempt left that ended without a commit.
+    `project` is the project that the owner or the plan chose: empty for the root of the workspace, null while undecided
+    and in other repositories. `parent` is the task whose subtask this one is; `children` are its own subtasks of all
+    attempts, oldest first. `draft` is the draft of an attempt that ended without a commit.
     """
 
     base: str | None
@@ -160,8 +166,8 @@ class TaskDetail(TaskSummary):
 class Tasks(Answer):
     """A page of tasks; `next` is the `cursor` of the next page, null on the last.
 
-    `total` counts the tasks of all pages, `counts` those of each status as if none was asked for. `next_after` is the
-    `after` of the next page in the order by id, downwards.
+    `total` counts the tasks of all pages; `counts` counts tasks by status, ignoring the filter by status. `next_after`
+    is the `after` of the next page, if the order is by id, descending.
     """
 
     tasks: list[TaskSummary]
@@ -172,20 +178,20 @@ class Tasks(Answer):
 
 
 class Installing(Answer):
-    """The optional packages that are being installed from now on."""
+    """The optional packages whose installation this request started."""
 
     name: str
 
 
 class Paused(Answer):
-    """The daemon's state after a pause or a resume, and what holds tasks back then."""
+    """State of the daemon after a pause or a resume, and the reasons that still hold tasks back."""
 
     state: DaemonState
     holds: tuple[PauseReason, ...]
 
 
 class LogLine(Answer):
-    """One event of the log; the names are those of `logs/agent.log`."""
+    """One event of the log; the field names are the same as in `logs/agent.log`."""
 
     id: int
     timestamp: Moment
@@ -203,8 +209,9 @@ class LogLine(Answer):
 class Logs(Answer):
     """Events, oldest first: all that pass the filter with ids from `first_id` to `last_id`.
 
-    `first_id` is the `before` that asks for what precedes, 1 when nothing does; `last_id` the `after` that asks for
-    what follows. There may be fewer events than asked for although more pass the filter: a request looks only so long.
+    To get earlier events, send `first_id` as `before`; it is 1 if there are none. To get later events, send `last_id`
+    as `after`. There may be fewer events than requested although more pass the filter, because the search time of a
+    request is limited.
     """
 
     events: list[LogLine]
@@ -213,26 +220,29 @@ class Logs(Answer):
 
 
 def adapter(kind: type[T]) -> TypeAdapter[T]:
-    """Reads and writes the JSON of an answer: a model, or a dataclass that is sent as it is."""
+    """Return the cached adapter for the JSON of an answer: a model, or a dataclass that is sent unchanged."""
     if kind not in _ADAPTERS:
         _ADAPTERS[kind] = TypeAdapter(kind)
     return _ADAPTERS[kind]
 
 
 def as_json(answer: object) -> str:
-    """The answer as it is sent."""
+    """Return the answer as JSON."""
     return adapter(type(answer)).dump_json(answer).decode()
 
 
 def build_models(kind: type[Answer] = Answer) -> None:
-    """Build all models now, for several threads must not build one at once; the command line is spared the time."""
+    """Build all models now, because several threads must not build one at once.
+
+    The command line has one thread and does not call this, to save the time.
+    """
     for model in kind.__subclasses__():
         model.model_rebuild()
         build_models(model)
 
 
 def log_line(event: Event) -> LogLine:
-    """The event as the API and the stream show it."""
+    """Return the event as the API and the stream show it."""
     assert event.at is not None, "only stored events are shown"
     return LogLine(
         id=event.id,
@@ -250,5 +260,5 @@ def log_line(event: Event) -> LogLine:
 
 
 def logs_of(page: LogPage) -> Logs:
-    """The page as the API shows it."""
+    """Return the page as the API shows it."""
     return Logs(events=[log_line(event) for event in page.events], first_id=page.first_id, last_id=page.last_id)

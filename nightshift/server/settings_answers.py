@@ -1,4 +1,4 @@
-"""Requests and answers of the settings page, as models of the API."""
+"""Defines requests and answers of the settings page as models of the API."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Typed = Annotated[str, Field(max_length=2000)]
 class SettingRow(Answer):
     """One setting.
 
-    `value` is what holds now, `next` what will after a restart where `waits`; of a secret only `is_set` is told, and
-    `veiled` says that a part of a value is not shown. `above` is a bound that the value itself may not have. `by_hand`
-    says why only the file changes it, `fixed` why it cannot be changed from here at present, `in_file`
-    what `config.yaml` says where the page's value overrules that.
+    `value` is the current value, and `next` the value after a restart if `waits` is true. For a secret, only `is_set`
+    is given; `veiled` is true if a part of the value is hidden. `above` is an exclusive lower bound. `by_hand` gives
+    the reason why the setting can only be changed in the file, `fixed` the reason why it cannot be changed here at
+    present, and `in_file` the value in `config.yaml` if the page's value overrides it.
     """
 
     name: str
@@ -47,9 +47,9 @@ class SettingRow(Answer):
 
 
 class SettingsShown(Answer):
-    """All settings in the order of their headings; with `faults` in a file the old ones still hold.
+    """All settings in the order of their headings; if a file has `faults`, the old settings are still in effect.
 
-    `file` is the owner's, `overrides` the one that the page writes and that overrules it.
+    `file` is the owner's file; `overrides` is the file that the page writes, which overrides it.
     """
 
     settings: list[SettingRow]
@@ -60,10 +60,10 @@ class SettingsShown(Answer):
 
 
 class ChangeIn(BaseModel):
-    """New values by name; null puts a setting back to its default. With `dry_run` all is checked and nothing written.
+    """New values by name; null resets a setting to its default. With `dry_run`, all is checked and nothing is written.
 
-    `reset` names settings that were set from here and of which `config.yaml` shall decide again. With `digest`, as
-    `GET /api/settings` told it, the change is refused (409) where a file was changed meanwhile.
+    `reset` names settings whose override is removed, so that `config.yaml` applies again. If `digest`, as returned by
+    `GET /api/settings`, is given and a file has changed since then, the change is refused (409).
     """
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
@@ -75,16 +75,16 @@ class ChangeIn(BaseModel):
 
 
 class Waits(Answer):
-    """A setting that was changed and needs a restart; `holds` is the value until then, masked where it is secret."""
+    """A changed setting that needs a restart; `holds` is the value until then, masked if it is secret."""
 
     name: str
     holds: str
 
 
 class SettingsChanged(Answer):
-    """Settings in force now (`changed`) and after a restart (`later`); `diff` has the lines that went and came.
+    """Settings in effect now (`changed`) and after a restart (`later`); `diff` has the removed and added lines.
 
-    A dry run tells in `faults`, by setting, why the change would be refused.
+    In a dry run, `faults` says for each setting why the change would be refused.
     """
 
     changed: list[str]
@@ -95,7 +95,7 @@ class SettingsChanged(Answer):
 
 
 class ModelTestIn(BaseModel):
-    """A backend to be tried; what is left out is as the settings say. `ask` has it say one word, which may cost."""
+    """A backend to test; fields left out come from the settings. `ask` requests a one-word reply, which may cost."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
@@ -107,7 +107,7 @@ class ModelTestIn(BaseModel):
 
 
 class ModelTested(Answer):
-    """How it went: `detail` says what was found, `fix` what to do; `offered` are the models that the server names."""
+    """Result of a test: `detail` says what was found, `fix` how to repair it; `offered` lists the server's models."""
 
     works: bool
     model: str
@@ -120,7 +120,7 @@ class ModelTested(Answer):
 
 
 class NoticeTestIn(BaseModel):
-    """Ways of telling that are to be tried; what is left out is as the settings say."""
+    """Notification channels to test; fields that are left out come from the settings."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
@@ -130,13 +130,13 @@ class NoticeTestIn(BaseModel):
 
 
 class NoticeTold(Answer):
-    """One way of telling; `fault` is empty where the notice arrived."""
+    """Result for one notification channel; `fault` is empty if the notice arrived."""
 
     way: str
     fault: str
 
 
 class NoticesTested(Answer):
-    """All ways that were tried."""
+    """Results for all tested channels."""
 
     ways: list[NoticeTold]

@@ -1,8 +1,8 @@
-"""Settling a cause of failures: what mends it is said once, and all tasks that failed for it are tried again.
+"""Settles a cause of failures: the owner gives the remedy once, and all tasks that failed for this cause are retried.
 
-A note and a package are added to the tasks themselves, which are retried with them. A model is chosen for a fork, since
-a task begins as the settings say: each task then goes on as a new one from its last finished step. Of tasks that failed
-because another one did, only the other one is amended; they are tried again after it.
+A note and a package are added to the tasks themselves, which are then retried. A model can only be chosen for a fork,
+since a task keeps the models of its start: each task continues as a new task from its last finished step. Tasks that
+failed because another task failed are not amended; only the other task is, and they are retried after it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nightshift.storage.db.brief_queries import FailedTask
 
 
 class CausesQuery(Query):
-    """Of which failed tasks to tell the causes; of all that were not tried again where nothing is said."""
+    """Selection of failed tasks whose causes are listed; without bounds, all that were not retried."""
 
     since: Bound | None = Field(
         None, description="only tasks that failed at this time or later; `today` is since midnight"
@@ -37,11 +37,11 @@ NoteIn = Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_
 
 
 class SettleIn(BaseModel):
-    """Settlement of a cause; without anything its tasks are only tried again.
+    """Settlement of a cause; without any field its tasks are only retried.
 
-    `note` is added to the words of each task, `package` to what it may use. With `model` (a backend, a model or
-    `backend=model` of the settings) each task goes on as a fork, which asks it first. `since` and `until` bound which
-    tasks are meant, by when they failed.
+    `note` is added to the description of each task, and `package` to the packages that it may use. With `model` (a
+    backend, a model or `backend=model` of the settings) each task continues as a fork that asks this model first.
+    `since` and `until` select tasks by the time of their failure.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -60,7 +60,7 @@ class SettleIn(BaseModel):
 
 
 class SettledTask(Answer):
-    """Result for one task: tried again as `as_task` (a fork is another one), or not, and why."""
+    """Result for one task: retried as `as_task` (a different task if it was forked), or the error."""
 
     task_id: int
     ok: bool
@@ -69,21 +69,21 @@ class SettledTask(Answer):
 
 
 class CauseSettled(Answer):
-    """Result for each task of the cause."""
+    """Results for all tasks of the cause."""
 
     tasks: list[SettledTask]
 
 
 def causes(context: AppContext, query: CausesQuery | SettleIn) -> list[Cause]:
-    """List the causes of tasks that failed and were not tried again."""
+    """List the causes of tasks that failed and were not retried."""
     return context.reads.list_causes(moment(query.since), moment(query.until) or context.clock())
 
 
 def settle(context: AppContext, cause_id: str, asked: SettleIn) -> CauseSettled:
-    """Try all tasks of a cause again, with what settles it.
+    """Retry all tasks of a cause with its remedy.
 
     Raises:
-        IllegalMove: no task that failed has this cause any more.
+        IllegalMove: no failed task has this cause any more.
     """
     cause = next((each for each in causes(context, asked) if each.id == cause_id), None)
     if cause is None:

@@ -1,1 +1,1 @@
-"""The database, long-term memory, and files that are written whole or not at all."""
+"""The database, the long-term memory, and files that are written completely or not at all."""

@@ -1,1 +1,1 @@
-"""Whether a change may be committed: how its tests are planned, run, believed and measured."""
+"""Decides whether a change may be committed: plans its tests, runs them, checks the reports and measures the tests."""

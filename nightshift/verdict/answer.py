@@ -1,7 +1,7 @@
-"""Reads what came out of the sandbox: the signed answer of the trusted parent, and in it what the child reported.
+"""Reads a sandbox's output: the answer that the trusted parent signed, with the child's events in it.
 
-The parent's words are known to be its own by their signature. The child's events are claims of a process in which
-untrusted code ran: they are read leniently here, and weighed in `verdict.native`.
+The signature proves that the answer is the parent's own. The child's events are claims of a process in which untrusted
+code ran: this module parses them leniently, and `verdict.native` weighs them.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ from nightshift.core.tasks.verdicts import Result
 from nightshift.core.text.masking import printable
 
 SAID = 1500
-"""So much of the end of what a service printed is shown."""
+"""Characters shown of the end of a failed service's output."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """The fault of a test or a file. Frames are (path, line, function), outermost first; own paths are relative."""
+    """The fault of a test or a file.
+
+    Frames are (path, line, function), outermost first; paths in the tree are relative.
+    """
 
     kind: str
     message: str
@@ -34,9 +37,9 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseReport:
-    """One test that ended, with its first fault.
+    """A test that ended, with its first fault.
 
-    `is_marked` tells that a constant mark skips it, `output` is the end of what it printed, where it did not pass.
+    `is_marked` is true if a constant mark skips the test. `output` is the end of the test's output if it did not pass.
     """
 
     id: str
@@ -50,19 +53,20 @@ class CaseReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """The events of one run of tests.
+    """The events of one test run.
 
-    `how` is exited, timeout, flood or memory; `exit_code` is None unless it exited. `items` are the tests that were
-    collected, `collection` has the files that could not be, `skipped` those that were skipped as a whole, `left` the
-    paths of those that it left for another run. `running` is the test that had started and not ended, `at` the one that
-    was begun last, where a recorder tells of beginnings apart. `finishes` are the exit statuses that the runner
-    reported. `garbled` tells that something in the events was not the recorder's. `cpu_s` is the processor time that
-    its processes used, `limit` says what was reached: of a timeout processor, idle or clock, of a flood output or
-    report. `read` has the files of the tree that tests opened, each with the file of tests, `modules` those that were
-    imported, `changed` the functions outside of the tree that are others at the end.
+    `how` is exited, timeout, flood or memory; `exit_code` is None unless the run exited. `items` are the collected
+    tests, `collection` the files that could not be collected, `skipped` the files that were skipped as a whole, and
+    `left` the paths of the files that the run left for another run. `running` is the test that started and did not end.
+    `at` is the test that began last, if the recorder reports beginnings separately. `finishes` are the exit statuses
+    that the runner reported. `garbled` is true if some event was not written by the recorder. `cpu_s` is the processor
+    time of the run's processes. `limit` is the limit that was reached: processor, idle or clock for a timeout, output
+    or report for a flood. `read` maps the files of the tree that tests opened to the test file that opened them.
+    `modules` are the imported modules, and `changed` the functions outside of the tree that had been replaced by the
+    end.
 
-    `printed` has the beginning and the end of what a command printed and the number of bytes between, `reports` path
-    and text of the report files that it wrote; a text is None that was not read.
+    `printed` is the beginning and the end of a command's output, and the number of bytes between them. `reports` are
+    the path and text of the report files that the command wrote; the text is None if the file was not read.
     """
 
     how: str
@@ -93,8 +97,8 @@ class Session:
 class Answer:
     """The parent's whole answer.
 
-    `altered` are files of tests that were written to, `gone` has the services that ended while the tests ran, with the
-    end of what they printed.
+    `altered` are the test files that were written to. `gone` maps the services that ended during the tests to the end
+    of their output.
     """
 
     python: str
@@ -105,7 +109,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """The result of one call: `how` is value, raised or missing, `data` the value or error as it came."""
+    """The result of one call: `how` is value, raised or missing; `data` is the value or the error, unparsed."""
 
     how: str
     data: Any
@@ -113,9 +117,9 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calls:
-    """The results of the calls of a run, by their numbers; `how` is as in `Session`.
+    """The results of a run's calls, by call number; `how` is as in `Session`.
 
-    `garbled` tells that a child which came to its end reported what is no answer to a call.
+    `garbled` is true if a child that exited normally reported a line that does not answer a call.
     """
 
     how: str
@@ -125,12 +129,13 @@ class Calls:
 
 
 def read(result: SandboxResult, key: bytes, secret: str = "") -> Answer | None:
-    """The answer, or None when there is none that bears the signature.
+    """Return the answer, or None if the output has no valid signature.
 
     Args:
-        result: what the isolation says.
-        key: signs the answer.
-        secret: begins each line of the recorder's; empty where a trusted process has looked at the lines already.
+        result: the sandbox's result.
+        key: the key that signs the answer.
+        secret: the prefix of each line that the recorder writes; empty if a trusted process has already checked the
+            lines.
     """
     if (data := _read_signed(result, key)) is None:
         return None
@@ -144,7 +149,7 @@ def read(result: SandboxResult, key: bytes, secret: str = "") -> Answer | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramAnswer:
-    """The lines that a run of a program wrote, as they came, and its output; `how` is as in `Session`."""
+    """The lines that a program wrote, unparsed, and its output; `how` is as in `Session`."""
 
     how: str
     exit_code: int | None
@@ -153,7 +158,7 @@ class ProgramAnswer:
 
 
 def read_program(result: SandboxResult, key: bytes) -> ProgramAnswer | None:
-    """The answer of a run of a program, or None when there is none that bears the signature."""
+    """Return the answer of a program run, or None if the output has no valid signature."""
     if (data := _read_signed(result, key)) is None:
         return None
     report = data["program"]
@@ -163,7 +168,7 @@ def read_program(result: SandboxResult, key: bytes) -> ProgramAnswer | None:
 
 
 def read_calls(result: SandboxResult, key: bytes) -> Calls | None:
-    """The answer of a run of calls, or None when there is none that bears the signature."""
+    """Return the answer of a run of calls, or None if the output has no valid signature."""
     if (data := _read_signed(result, key)) is None:
         return None
     report = data["calls"]
@@ -176,8 +181,8 @@ def read_calls(result: SandboxResult, key: bytes) -> Calls | None:
 class CommandAnswer:
     """The result of a command; `how` is as in `Session`.
 
-    `output` has the beginning and the end of what it printed, `left_out` counts the bytes between them. `files` are
-    those that it left otherwise than they were, `dropped` says why others do not count.
+    `output` is the beginning and the end of the command's output, and `left_out` the number of bytes between them.
+    `files` are the files that the command changed. `dropped` maps the files whose changes are ignored to the reason.
     """
 
     how: str
@@ -190,7 +195,7 @@ class CommandAnswer:
 
 
 def read_command(result: SandboxResult, key: bytes) -> CommandAnswer | None:
-    """The answer of a run of a command, or None when there is none that bears the signature."""
+    """Return the answer of a command run, or None if the output has no valid signature."""
     if (data := _read_signed(result, key)) is None:
         return None
     report, (head, tail, left_out) = data["command"], data["output"]
@@ -206,14 +211,17 @@ def read_command(result: SandboxResult, key: bytes) -> CommandAnswer | None:
 
 
 def was_killed(result: SandboxResult, key: bytes) -> bool:
-    """Tell whether a child of the trusted parent was ended by SIGKILL, which that one sends at a limit alone."""
+    """Check whether a child of the trusted parent was ended by a SIGKILL that the parent did not send.
+
+    The parent sends SIGKILL only at a limit, and then reports the limit instead of an exit.
+    """
     reports = (_read_signed(result, key) or {}).values()
     ends = ((each.get("ended"), each.get("exit")) for each in reports if isinstance(each, dict))
     return ("exited", -signal.SIGKILL) in ends
 
 
 def _read_signed(result: SandboxResult, key: bytes) -> Any:
-    """The trusted parent's words, or None without its signature.
+    """Return the trusted parent's answer as data, or None without a valid signature.
 
     Raises:
         ServiceFailed: a service did not come up, so nothing was run.
@@ -230,7 +238,7 @@ def _read_signed(result: SandboxResult, key: bytes) -> Any:
 
 
 def _replies(lines: str) -> Iterator[tuple[int, Reply]]:
-    """Read the replies of the child to each call; the first word counts, and what has another form is passed over."""
+    """Read the child's reply to each call. The first reply to a call counts; lines of another form are ignored."""
     seen = set[int]()
     for line in lines.splitlines():
         try:
@@ -276,7 +284,7 @@ def _session(data: Mapping[str, Any], secret: str) -> Session:
 
 
 class _Events:
-    """Takes events one by one; what does not have the recorder's form marks the stream as garbled."""
+    """Collects events one by one. A line that is not in the recorder's form marks the stream as garbled."""
 
     def __init__(self) -> None:
         self.tests: list[CaseReport] = []

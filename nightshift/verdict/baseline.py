@@ -1,4 +1,4 @@
-"""The base run: the suite without the change, made once for a commit, a command and its surroundings, and kept."""
+"""The base run: the suite without the change, run once per commit, command and environment, and cached."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from nightshift.verdict import kept
 from nightshift.verdict.run import NativeRun
 
 MOST, MOST_STORED, MOST_TESTS = 64, 32, 2000
-"""So many runs are remembered, and so many stored in a file; one of more tests is made again after a restart."""
+"""Runs cached in memory, runs stored in the file, and tests per stored run. A larger run is repeated after a restart.
+"""
 _VERSION, _WHAT = 3, "how suites ended before"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kept:
-    """The file: the key of a run to the run."""
+    """The content of the file: base runs by key."""
 
     version: int
     runs: Mapping[str, NativeRun]
 
 
 class Baselines:
-    """The runs of trees without a change, by a key for tree, command and surroundings; in a file, where one is named.
+    """A cache of base runs. The key covers tree, command and environment.
 
     Args:
-        path: of the file; without one what is learned is forgotten with the process.
+        path: the file that stores the runs; without one, the cache ends with the process.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -36,13 +37,13 @@ class Baselines:
         self._runs = OrderedDict[str, NativeRun](_read(path) if path else ())
 
     def get(self, key: str) -> NativeRun | None:
-        """The run; None where none is known."""
+        """Return the cached run, or None."""
         if key in self._runs:
             self._runs.move_to_end(key)
         return self._runs.get(key)
 
     async def learn(self, key: str, run: NativeRun) -> None:
-        """Keep a run."""
+        """Add a run to the cache, and write the file."""
         self._runs[key] = run
         while len(self._runs) > MOST:
             self._runs.popitem(last=False)

@@ -1,4 +1,4 @@
-"""Reads from Python source which names it defines; nothing of it is run."""
+"""Finds the names that Python source defines, without running the source."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nightshift.core.code.parsing import parse_quietly
 
 
 def find_functions(text: str) -> frozenset[str]:
-    """The functions that stand at the top of a module; empty for a text that is no Python."""
+    """Return the functions at the top level of a module; empty if the text is not valid Python."""
     tree = parse_quietly(text)
     return frozenset(_find_functions(tree.body)) if tree else frozenset()
 
@@ -23,7 +23,7 @@ def _find_functions(body: Sequence[ast.stmt]) -> Iterator[str]:
 
 
 def find_bound(text: str) -> frozenset[str]:
-    """All names that a text may give a meaning, generously: definitions, assignments, imports, and texts as a whole."""
+    """Return all names that a module may bind, generously: by definition, assignment, import or string literal."""
     tree = parse_quietly(text)
     return frozenset(_find_bound(tree)) if tree else frozenset()
 

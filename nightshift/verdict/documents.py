@@ -1,7 +1,7 @@
-"""Judges a change of documentation alone: its pages against the tree, its examples in the sandbox, no test demanded.
+"""Judges a change of documentation alone: checks pages against the tree and runs examples; it needs no tests.
 
-Only what the change brought is held against it: a page that had a dead link before may keep it. What cannot be checked
-(another site, an example that needs a network) is a note in the evidence, and no reason to refuse.
+Only content that the change brought counts: a page may keep a link that was dead before. Anything that cannot be
+checked (another site, an example that needs a network) becomes a note in the evidence, never a reason to refuse.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _MAX_CHARS = 400_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """A block of Python, or the doctest of a docstring, at a line of a file.
+    """A Python block, or the doctest of a docstring, at a line of a file.
 
-    `kind` is code or doctest, `modules` the names under which the file of a docstring may be imported, `roots` the
-    folders that imports are looked for in beside the usual ones. One that is not `new` only prepares those below it.
+    `kind` is code or doctest. `modules` are the names that may import the file of a docstring. `roots` are extra
+    folders to import from. An example that is not `new` only prepares the examples below it.
     """
 
     page: str
@@ -53,13 +53,13 @@ class Example:
 
 
 def pass_unrun(job: SuiteJob) -> Verdict:
-    """The verdict where there are no tests to run beside."""
+    """Return the passing verdict for a change of documentation that has no tests to run."""
     evidence = Evidence(tree=digest(job.change), sandbox="none", label=Label.DOCUMENTED, complete=job.whole_tree)
     return Verdict(passed=True, reason="", evidence=evidence)
 
 
 async def judge(job: SuiteJob, verdict: Verdict, runs: SuiteRuns) -> Verdict:
-    """A passing verdict with what speaks against the documentation, and with what it could not be asked.
+    """Return a passing verdict with the faults of the documentation added, and with notes on what could not be checked.
 
     Raises:
         SandboxError: nothing could be run.
@@ -99,7 +99,7 @@ def _others(job: SuiteJob) -> list[str]:
 
 
 def _read_pages(job: SuiteJob) -> tuple[list[Finding], list[Example]]:
-    """List faults of pages as they stand, and the examples that must be run to be judged."""
+    """List the faults that are visible in the pages, and the examples that must run to be judged."""
     files, faults, examples = _files(job), list[Finding](), list[Example]()
     for path, text in sorted(job.change.items()):
         if not text or len(text) > _MAX_CHARS:
@@ -133,7 +133,7 @@ def _before(job: SuiteJob, path: str) -> str | None:
 
 
 def _of_page(path: str, text: str, before: str) -> Iterator[Example | Finding]:
-    """The blocks of Python of a page; those that no parser takes are wrong where they were written now."""
+    """List a page's Python blocks. A new block that does not parse is a fault."""
     old_texts = {block.text for block in pages.read(before).blocks}
     folder, roots = path.rpartition("/")[0], list[str]()
     while folder:
@@ -153,13 +153,13 @@ def _of_page(path: str, text: str, before: str) -> Iterator[Example | Finding]:
 
 
 def _as_stubs(text: str) -> str:
-    """A block of signatures as Python."""
+    """Return a block of signatures as Python: each `def` line gets an empty body."""
     lines = (line.rstrip() for line in text.split("\n"))
     return "\n".join(f"{line}: ..." if line.lstrip().startswith(("def ", "async def ")) else line for line in lines)
 
 
 def _of_module(path: str, text: str, before: str) -> Iterator[Example]:
-    """The doctests of docstrings that were changed."""
+    """List the doctests of the changed docstrings."""
     old_docs = {doc for _, doc in _docstrings(before)}
     parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
     names = tuple(".".join(parts[at:]) for at in range(len(parts)))
@@ -183,7 +183,7 @@ def _docstrings(text: str) -> Iterator[tuple[int, str]]:
 async def _try_examples(
     job: SuiteJob, examples: list[Example], runs: SuiteRuns
 ) -> tuple[NativeRun, list[Finding], list[str]]:
-    """The run of examples, what they say against the documentation, and which of them could not be run."""
+    """Run the examples; return the run, the faults that it shows, and the reasons why examples could not run."""
     examples = [example for example in examples if _is_readable(example)]
     name = next(path for n in range(1000) if (path := f"test_documentation_{n}.py") not in job.base.entries())
     tests = {f"{name}::test_{at}": example for at, example in enumerate(examples) if example.new}
@@ -207,7 +207,10 @@ async def _try_examples(
 
 
 def _is_readable(example: Example) -> bool:
-    """Tell whether an example can be taken apart; encoded as it is, it is part of a module."""
+    """Check whether an example can be encoded as UTF-8 and parsed as a doctest.
+
+    The example becomes part of a module, so it must be encodable.
+    """
     try:
         encode(example.text).decode()
         doctest.DocTestParser().parse(example.text)
@@ -217,7 +220,7 @@ def _is_readable(example: Example) -> bool:
 
 
 def _source(examples: list[Example]) -> str:
-    """The module of tests: the runner, the examples as data, a test for each new one."""
+    """Return the source of the test module: the runner, the examples as data, and a test for each new example."""
     blocks = json.dumps([asdict(example) for example in examples])
     tests = [f"def test_{at}():\n    run(BLOCKS, {at})\n" for at, example in enumerate(examples) if example.new]
     head = _RUNNER.read_text(encoding="utf-8")

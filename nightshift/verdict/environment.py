@@ -1,7 +1,7 @@
-"""Tells a test that the machine fails from one that the task may be about: a library or a network that is not there.
+"""Separates tests that fail because of this machine (no library or network) from tests that the task may be about.
 
-The tests of a command are what its task is judged by, and that they failed before may be why there is a task. So only
-what no change to the code could mend is left out, and nothing that the words of the task name.
+A task with a test command is judged by that command's tests, and their failure before the change may be the reason for
+the task. So a failing test is excused only if no change to the code could fix it and the task's text does not name it.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ _MENDING = frozenset({"pass", "passes", "fail", "fails", "failing", "green", "re
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """The task that a failure is held against: its words, and the modules at the top of its tree."""
+    """The task that a failure is compared with: its text, and the top-level modules of its tree."""
 
     words: str
     modules: frozenset[str]
 
 
 def is_to_blame(failure: Failure, task: Task) -> bool:
-    """Tell whether a test failed of what is not there on this machine, and its task does not name it.
+    """Check whether a test failed because this machine lacks something that the task does not name.
 
     Args:
-        failure: how it failed.
-        task: what was asked.
+        failure: the test's failure.
+        task: the task that the failure is compared with.
     """
     words = {word.casefold() for word in re.findall(r"\w+", task.words)}
     missing = _missing(failure)
@@ -51,18 +51,18 @@ def is_to_blame(failure: Failure, task: Task) -> bool:
 
 
 def describe_lack(failure: Failure) -> str:
-    """The line of a failure that says what is not there."""
+    """Return the line of a failure that names what the machine lacks."""
     return f"{failure.kind}: {failure.message}".partition("\n")[0]
 
 
 def _missing(failure: Failure) -> str:
-    """The library that is not there; empty where it failed of something else."""
+    """Return the missing library; empty if the test failed for another reason."""
     match = _MISSING.search(failure.message) if failure.kind in _LIBRARY else None
     return match[1].partition(".")[0].casefold() if match else ""
 
 
 def _list_named(failure: Failure) -> set[str]:
-    """The test, its file, and the function that failed."""
+    """Return the names of the test, of its file and of the function that failed."""
     path, _, test = failure.id.partition("[")[0].partition("::")
     file = path.rpartition("/")[2].partition(".")[0]
     function = failure.frame.rpartition(" in ")[2]

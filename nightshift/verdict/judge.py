@@ -1,7 +1,7 @@
-"""Says whether a change passed and what may be claimed of it: one pure function over two runs and the findings.
+"""Decides whether a change passed and which label it gets: one pure function of two runs and the findings.
 
-The native run decides. Findings set the label, and only one whose control stayed silent may refuse. The first row of
-the table that applies decides; all findings are reported.
+The native run decides. Findings set the label, and only a finding whose control stayed silent may refuse the change.
+The first applicable row of the table decides; all findings are reported.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ _REFUSES = {
     FindingKind.HELD: {Control.VALUE},
     FindingKind.HOLLOW: {Control.BASE},
 }
-"""Findings that refuse a change, by the controls that have to be silent about it."""
+"""Findings that refuse a change, with the controls that must be silent about the finding."""
 _ASKS = frozenset({FindingKind.ASSET, FindingKind.TOOK_MORE, FindingKind.GONE})
-"""Findings that are asked of the owner, where they have a subject."""
+"""Findings that become questions to the owner if they have a subject."""
 DOUBTS = frozenset({
     FindingKind.GIVEN_IDLE, FindingKind.IDLE, FindingKind.COPY, FindingKind.SEAL, FindingKind.FORGED,
     FindingKind.GREEN_BEFORE, FindingKind.HOLLOW, FindingKind.VALUE,
 })  # fmt: skip
-"""Findings that make a passing change doubtful where they do not refuse it."""
+"""Findings that make a passing change doubtful if they do not refuse it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
     """The judgement that follows from two runs and the findings.
 
-    `asks` are the findings that are questions to the owner, `notes` lines for the evidence.
+    `asks` are the findings that become questions to the owner; `notes` are lines for the evidence.
     """
 
     passed: bool
@@ -59,10 +59,10 @@ def judge(
 
     Args:
         native: the run with the change.
-        base: the run without it; None where nothing is known of it.
-        findings: what was observed besides.
-        brought: the files of tests of the task and of the agent, and single tests; that they fail is never excused.
-        best: the label where nothing speaks against the change.
+        base: the run without the change; None if it is unknown.
+        findings: further observations.
+        brought: the test files of the task and of the agent, and single tests. Their failures are never excused.
+        best: the label if nothing speaks against the change.
     """
     decided = _decide(native, base, brought, best)
     all_findings = tuple(findings)
@@ -110,10 +110,10 @@ def _decide(native: NativeRun, base: NativeRun | None, brought: Collection[str],
 
 
 def _find_fault(native: NativeRun, *, expected: bool) -> str:
-    """Say why a run without a failure that counts is still no pass; empty where it is one.
+    """Return why a run without a failure that counts does not pass; empty if it passes.
 
     Args:
-        native: a run that came to its end and names its tests.
+        native: a run that ended normally and names its tests.
         expected: whether there are tests that should have passed.
     """
     words = exit_words(native.exit_code or 0)
@@ -132,7 +132,7 @@ def _list_failed(native: NativeRun) -> Iterator[str]:
 
 
 def _is_excused(test: str, base: NativeRun | None, brought: Collection[str]) -> bool:
-    """Tell whether a test fails without the change too, and the task did not bring it."""
+    """Check whether a test also fails without the change and was not brought by the task."""
     is_theirs = test in brought or file_of(test) in brought
     return base is not None and not is_theirs and base.has_failed(test)
 
@@ -151,5 +151,5 @@ def _praise(native: NativeRun) -> str:
 
 
 def exit_words(code: int) -> str:
-    """An exit status in words; negative is a signal."""
+    """Describe an exit status; a negative one is a signal."""
     return f"signal {-code}" if code < 0 else f"exit status {code}"

@@ -1,4 +1,7 @@
-"""Facts about suites in files of JSON that may be lost: they are read leniently and written at once."""
+"""Stores facts about suites in JSON files.
+
+The files are caches: losing one is harmless, and unreadable ones are ignored.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,12 @@ log = logging.getLogger(__name__)
 
 
 def read(path: Path, kind: type[T], what: str) -> T | None:
-    """The content of a file as a value of that type; None where there is none that can be read.
+    """Return a file's content as a value of the given type; None if the file is missing or cannot be read.
 
     Args:
-        path: of the file.
-        kind: what `core.text.from_plain` makes.
-        what: the content in words, for the log.
+        path: the file.
+        kind: a type that `core.text.from_plain` can make.
+        what: a description of the content, for the log.
     """
     try:
         return from_plain(kind, json.loads(path.read_bytes()))
@@ -34,7 +37,7 @@ def read(path: Path, kind: type[T], what: str) -> T | None:
 
 
 def write(path: Path, content: Mapping[str, object], what: str) -> None:
-    """Write a file; where that cannot be, what it would have held is not kept. The arguments are those of `read`."""
+    """Write a file. If that fails, the content is logged as lost. The arguments are as in `read`."""
     try:
         write_whole(path, json.dumps(content, separators=(",", ":")), mode=0o600)
     except OSError as error:

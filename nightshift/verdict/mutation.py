@@ -1,15 +1,15 @@
-"""Mutants of a change: small faults put into the functions that it added or altered, for its own tests to notice.
+"""Makes mutants of a change: puts small faults into the functions that it added or altered, for its tests to find.
 
-Only lines that the change wrote are touched, one fault a mutant. What is tried is chosen without chance, so that the
-same change gets the same mutants whenever it is judged: spread over functions and kinds of faults, those first that
-nearly always show (another value returned, an arithmetic sign), those last that often cannot be told from the original
-(a text, a boundary that is never met). The operators are those of the field (DeMillo, Lipton & Sayward, "Hints on test
-data selection", 1978; Offutt et al., "An experimental determination of sufficient mutant operators", 1996), with one
-more: the value of the right type that is not the right one, which a test that looks at types alone lets pass.
+Each mutant has one fault, in a line that the change wrote. The choice is deterministic, so the same change always gets
+the same mutants. They are spread over functions and kinds of faults. Faults that nearly always show come first (another
+return value, an arithmetic sign); faults that often cannot be told from the original come last (a text, a boundary that
+is never reached). The operators are those of the literature (DeMillo, Lipton & Sayward, "Hints on test data selection",
+1978; Offutt et al., "An experimental determination of sufficient mutant operators", 1996), plus one: a wrong value of
+the right type, which a test that only checks types lets pass.
 
-They set no label and refuse nothing: what no test notices is a note, for some mutants cannot be told from the original.
-A change that keeps behaviour is measured by the tests of the base; where these notice less than half, own tests are
-asked for.
+Mutants set no label and refuse nothing. A fault that no test notices is only a note, because some mutants are
+equivalent to the original. A change that keeps behaviour is measured by the tests of the base; if these notice less
+than half, own tests are requested.
 """
 
 from __future__ import annotations
@@ -35,23 +35,27 @@ from nightshift.verdict.suite_runs import SuiteRuns
 from nightshift.verdict.time_limits import TimeLimit
 
 MOST = 4
-"""So many mutants are tried."""
+"""Mutants tried per change."""
 LONGEST_SUITE_S = 30.0
-"""Tests of the base that take longer, by the clock, are not run on mutants."""
+"""Seconds by the clock. Base tests that take longer are not run on mutants."""
 MAX_BYTES = 200_000
-"""Larger files get no mutants: they are generated, or take longer to look at than is worth it."""
+"""Larger files get no mutants: they are generated, or analysing them takes too long."""
 
 _RARELY_TESTED = frozenset({"main", "__repr__", "__str__", "__hash__"})
 AT_ONCE = 2
 MOST_STORY = 300
-"""Characters of a mutant's story that are kept as evidence."""
+"""Characters of a mutant's description that are kept as evidence."""
 SHORTEST_S, LONGEST = 2.0, 5.0
-"""A run on a mutant may take this many seconds of processor time, or so many times what the code itself took."""
+"""Limit of a run on a mutant: at least these seconds of processor time, or this multiple of the unmutated run's time.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mutant:
-    """A file of the change with one fault in it: `text` is all of it, `was` and `now` the faulty place in short."""
+    """A file of the change with one fault.
+
+    `text` is the whole file; `was` and `now` are short excerpts of the faulty code.
+    """
 
     path: str
     line: int
@@ -62,17 +66,17 @@ class Mutant:
 
     @property
     def story(self) -> str:
-        """Describe the fault in words for the author of the tests."""
+        """The fault described for the author of the tests."""
         return f"`{self.was}` in {self.function} ({self.path}:{self.line}) becomes {self.now}"
 
 
 def mutants(change: Change, before: Callable[[str], str | None], most: int = MOST) -> tuple[Mutant, ...]:
-    """The mutants of a change's files of Python, JavaScript and Go, the most telling first.
+    """Return mutants of a change's Python, JavaScript and Go files, the most telling first.
 
     Args:
-        change: path to new text; what is removed has no mutants.
-        before: the text of a file without the change, None where there is none.
-        most: how many at most.
+        change: path to new text; removed files have no mutants.
+        before: returns a file's text without the change, None if there is none.
+        most: the maximum number of mutants.
     """
     candidates = [c for path, text in sorted(change.items()) if text for c in _of_file(path, text, before(path))]
     return tuple(_spread(candidates, most))
@@ -88,12 +92,12 @@ class _Candidate:
 
     @property
     def rank(self) -> int:
-        """How likely it is that the fault never shows."""
+        """A higher number for faults that are likelier to stay invisible."""
         return self.fault.rank + 2 * (self.function.rpartition(".")[2] in _RARELY_TESTED)
 
     @property
     def tie_breaker(self) -> str:
-        """A number that decides between equals."""
+        """A hash that orders equally ranked candidates."""
         key = f"{self.path}\0{self.function}\0{self.fault.kind}\0{self.fault.edit.start}\0{self.original}"
         return hashlib.sha256(encode(key)).hexdigest()
 
@@ -109,9 +113,9 @@ def _of_file(path: str, text: str, before: str | None) -> Iterator[_Candidate]:
 
 
 def _spread(candidates: list[_Candidate], most: int) -> Iterator[Mutant]:
-    """Pick one after the other what tells most: a function or kind of fault counts less each time it was taken.
+    """Pick the most telling candidates. A function or kind of fault loses rank each time it was picked.
 
-    Only what is picked is made: the text of each fault of a long file would take longer than the tests.
+    Only picked mutants are generated: generating every fault of a long file would take longer than the tests.
     """
     functions, kinds = Counter[tuple[str, str]](), Counter[str]()
     left = sorted(candidates, key=lambda candidate: candidate.tie_breaker)
@@ -141,18 +145,18 @@ def _mutant(candidate: _Candidate, text: str) -> Mutant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MutationScore:
-    """The mutants that were tried, and by which test each was noticed (`TriedMutant.by`; None where none did)."""
+    """The tried mutants, each with the test that noticed it (as in `TriedMutant.by`; None if no test did)."""
 
     tried: tuple[tuple[Mutant, str | None], ...]
 
     @property
     def survivors(self) -> tuple[Mutant, ...]:
-        """Those that no test noticed."""
+        """The mutants that no test noticed."""
         return tuple(mutant for mutant, by in self.tried if by is None)
 
     @property
     def note(self) -> str:
-        """The finding for the evidence."""
+        """The result as a line of the evidence."""
         if not self.tried:
             return "no mutants: the change holds no function that could be broken"
         stories = "; when ".join(mutant.story for mutant in self.survivors)
@@ -160,7 +164,7 @@ class MutationScore:
         return f"{len(self.tried) - len(self.survivors)} of {len(self.tried)} mutants killed{but}"
 
     def describe(self) -> Iterator[TriedMutant]:
-        """Describe each fault for the evidence."""
+        """Describe each mutant for the evidence."""
         for mutant, by in self.tried:
             what = mutant.story[:MOST_STORY]
             yield TriedMutant(path=mutant.path, line=mutant.line, noticed=by is not None, what=what, by=by or "")
@@ -168,7 +172,7 @@ class MutationScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnTests:
-    """The worth of the agent's own tests: findings, a note, the mutants that were tried."""
+    """The assessment of the agent's own tests: findings, notes and the tried mutants."""
 
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
@@ -176,10 +180,10 @@ class OwnTests:
 
 
 async def prove_own(job: SuiteJob, planned: Plan, native: NativeRun, runs: SuiteRuns) -> OwnTests:
-    """Say what self-written tests are worth that pass, or those of the base for a change that keeps behaviour.
+    """Assess passing self-written tests, or the tests of the base for a change that keeps behaviour.
 
-    Own tests must fail without the change and say something of what was asked for. Where nothing was changed, there is
-    nothing without which they could fail.
+    Own tests must fail without the change, and must check something that the task asked for. If nothing was changed,
+    the first condition does not apply.
 
     Raises:
         SandboxError: nothing could be run.
@@ -204,7 +208,7 @@ async def prove_own(job: SuiteJob, planned: Plan, native: NativeRun, runs: Suite
 
 
 async def _measure_base(job: SuiteJob, planned: Plan, native: NativeRun, runs: SuiteRuns) -> OwnTests:
-    """Say how many faults in a change that keeps behaviour the tests of the base notice."""
+    """Measure how many faults in a behaviour-keeping change the tests of the base notice."""
     if native.wall_s > LONGEST_SUITE_S or not any(file.role is Role.REGRESSION for file in planned.files):
         return OwnTests()
     score = await _measure(job, planned, native, runs)
@@ -217,7 +221,7 @@ async def _measure_base(job: SuiteJob, planned: Plan, native: NativeRun, runs: S
 
 
 async def _measure(job: SuiteJob, planned: Plan, native: NativeRun, runs: SuiteRuns) -> MutationScore:
-    """Try mutants, two at a time."""
+    """Try the mutants, two at a time."""
     change = {path: text for path, text in job.change.items() if path not in planned.dropped}
     broken = await asyncio.to_thread(mutants, change, _without(job))
     cpu_s, idle_s = (max(SHORTEST_S, LONGEST * each) for each in (native.cpu_s, native.wall_s))
@@ -230,7 +234,7 @@ async def _measure(job: SuiteJob, planned: Plan, native: NativeRun, runs: SuiteR
 
 
 async def _notice(job: SuiteJob, mutant: Mutant, time: TimeLimit, runs: SuiteRuns) -> str | None:
-    """The first test that fails on a mutant; "" where they do not come to their end, None if all pass."""
+    """Return the first test that fails on a mutant; "" if the run does not end normally, None if all tests pass."""
     broken = replace(job, change={**job.change, mutant.path: mutant.text}, given={}, command=())
     run = await runs.run(broken, plan.first_failure(await runs.plan(broken)), time)
     is_well = run.passed and not run.stopped and len(run.passed) == len(run.tests or ())
@@ -238,13 +242,13 @@ async def _notice(job: SuiteJob, mutant: Mutant, time: TimeLimit, runs: SuiteRun
 
 
 def changes_anything(job: SuiteJob) -> bool:
-    """Tell whether a job's change makes any file differ from what the tests would see without it."""
+    """Check whether a job's change makes any file differ from its state without the change."""
     before = _without(job)
     return any(text != before(path) for path, text in job.change.items())
 
 
 def _without(job: SuiteJob) -> Callable[[str], str | None]:
-    """Reads files as they are without the change."""
+    """Return a function that reads files as they are without the change."""
 
     def before(path: str) -> str | None:
         if path in job.start:

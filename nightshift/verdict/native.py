@@ -1,4 +1,4 @@
-"""From what a run reported to `NativeRun`: how each test ended, and why the run did not come to its end."""
+"""Turns a run's report into a `NativeRun`: how each test ended, and why the run did not end normally."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from nightshift.verdict.shaping import Texts, show_id
 from nightshift.verdict.time_limits import TimeLimit
 
 LIMIT = "SUITE_TIMEOUT_S, limits.suite_s"
-"""Options that set the owner's limit."""
+"""Names of the options that set the owner's limit, for messages."""
 _WORST = (Result.ERROR, Result.FAILED, Result.SKIPPED, Result.PASSED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reported:
-    """A run with what it was asked: the plan, the isolation's result, the answer, and what the job was granted."""
+    """A run with its inputs: the plan, the sandbox's result, the answer, and the limits that the job was given."""
 
     plan: Plan
     result: SandboxResult
@@ -35,23 +35,23 @@ class Reported:
 
     @property
     def session(self) -> Session | None:
-        """The session of the run; None where nobody knows it."""
+        """The session of the run; None without an answer."""
         return self.answer.session if self.answer else None
 
     @property
     def is_late(self) -> bool:
-        """Tell whether a limit of time ended it."""
+        """True if a time limit ended the run."""
         return self.result.ended is Ended.TIMEOUT or bool(self.session and self.session.how == "timeout")
 
     @property
     def left(self) -> tuple[str, ...]:
-        """The files of the base's tests that were left for another run."""
+        """The files of the base's tests that the run left for another run."""
         left = self.session.left if self.session else ()
         return tuple(file.path for file in self.plan.files if file.path in left)
 
 
 def read_run(run: Reported) -> NativeRun:
-    """Say what a run was."""
+    """Return what a run reported as a `NativeRun`."""
     session, texts = run.session, run.texts
     stopped = _find_stop(run)
     if session is None:
@@ -93,7 +93,7 @@ def read_run(run: Reported) -> NativeRun:
 
 
 def _read_tests(run: Reported) -> tuple[tuple[CaseResult, ...] | None, tuple[Failure, ...]]:
-    """How the tests ended that a recorder told of; None for a command that ran none."""
+    """Return how the recorded tests ended, and the failures; None as results if no recorder saw a command's tests."""
     session, results, failures = run.session, dict[str, CaseResult](), list[Failure]()
     assert session is not None
     if run.plan.command and not (session.items or session.tests or session.collection or session.finishes):
@@ -128,7 +128,7 @@ def _read_test(test: CaseReport, run: Reported) -> tuple[CaseResult, Failure | N
 
 
 def _read_unreached(run: Reported, reached: Collection[str]) -> Iterator[CaseResult]:
-    """The tests that a run which was stopped did not come to, and the one that it was in."""
+    """List the tests that a stopped run did not reach, and the test in which it was stopped."""
     session = run.session
     if session is None or session.finishes:
         return
@@ -141,7 +141,7 @@ def _read_unreached(run: Reported, reached: Collection[str]) -> Iterator[CaseRes
 
 
 def _read_report(run: Reported) -> tuple[tuple[CaseResult, ...] | None, tuple[Failure, ...]] | None:
-    """How the tests ended that a command's report tells of; None where it made none."""
+    """Return the results and failures in a command's report; None if the command wrote no report."""
     assert run.session is not None
     report = reports.read(run.session)
     if report is None or not report.form:
@@ -190,7 +190,7 @@ def _failure(test: Told, texts: Texts) -> Failure:
 
 
 def _find_stop(run: Reported) -> Failure | None:
-    """Why the run did not come to its end, or None when it did."""
+    """Return why the run did not end normally; None if it did."""
     session, how = run.session, run.result.ended
     if how is Ended.OUT_OF_MEMORY or (session and session.how == "memory"):
         return _stop(run, "OutOfMemory", f"the tests used more than {run.limits.memory_mb} MB of memory")
@@ -212,7 +212,7 @@ def _find_stop(run: Reported) -> Failure | None:
 
 
 def _stop(run: Reported, kind: str, message: str, output: str = "") -> Failure:
-    """A failure of the whole run; it names the test that was running."""
+    """Return a failure of the whole run that names the test that was running."""
     session = run.session
     running = (session.running or session.at) if session else None
     where = show_id(running) if running else (run.plan.files[0].path if run.plan.files else "")
@@ -228,7 +228,7 @@ def _read_printed(session: Session | None) -> str:
 
 
 def _describe_limit(run: Reported) -> str:
-    """By which limit a run was cut off."""
+    """Describe the limit that cut off a run."""
     of = {
         "processor": f"after {run.time.cpu_s:.3g} s of processor time",
         "idle": f"after {run.time.idle_s:.3g} s in which they used no processor time",

@@ -1,7 +1,7 @@
-"""Holds a page against the tree without running anything: links, scripts, names of modules and files.
+"""Checks a page against the tree without running anything: links, scripts, names of modules and files.
 
-Each finding has a witness in the tree: the folder or module that the target should be in, or a file of nearly the same
-name. What has none (a name of another library, a file that the reader is to make) is no finding.
+Each finding needs a witness in the tree: the folder or module that should contain the target, or a file with nearly the
+same name. Without a witness (a name of another library, a file that the reader will create) there is no finding.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _PYTHON = re.compile(r"(?:.*/)?python[\d.]*|py")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A fault at a line of a page, and how to mend it."""
+    """A fault at a line of a page, and how to fix it."""
 
     path: str
     line: int
@@ -51,11 +51,11 @@ class Finding:
 
 
 class Files:
-    """The files that a page is held against.
+    """The files that a page is checked against.
 
     Args:
-        paths: all that there are.
-        text: gives the text of one, None where it has none.
+        paths: the paths of all files.
+        text: returns the text of a file, None if it has none.
     """
 
     def __init__(self, paths: Collection[str], text: Callable[[str], str | None]) -> None:
@@ -63,7 +63,7 @@ class Files:
 
     @cached_property
     def folders(self) -> frozenset[str]:
-        """The folders that hold files, the root as an empty name."""
+        """The folders that contain files; the root is the empty string."""
         names = {""}
         for path in self.paths:
             while path := path.rpartition("/")[0]:
@@ -74,14 +74,14 @@ class Files:
         return path in self.paths or path in self.folders
 
     def like(self, path: str) -> str:
-        """A path that a misspelt or moved one may mean; empty without any."""
+        """Return the existing path that a misspelt or moved path may mean; empty if there is none."""
         name = path.rpartition("/")[2]
         moved = sorted(each for each in self.paths if each.rpartition("/")[2] == name and not _ANYWHERE.match(name))
         return next(iter(moved or get_close_matches(path, sorted(self.paths), n=1, cutoff=_ALIKE)), "")
 
 
 def findings(path: str, text: str, files: Files) -> Iterator[Finding]:
-    """All that is wrong with a page."""
+    """List all faults of a page."""
     page = read(text) if is_markdown(path) else Page()
     checks = (_links(path, page, files), _commands(path, page, text, files), _spans(path, page, files))
     for check in (*checks, _find_active(path, page, text, files)):
@@ -92,7 +92,7 @@ _Wrong = Iterator[tuple[int, str]]
 
 
 def _find_active(path: str, page: Page, text: str, files: Files) -> _Wrong:
-    """Code that runs where a page is shown or built, and files of that machine which come into it."""
+    """List code that runs where the page is shown or built, and included files from outside of the repository."""
     for piece in page.html:
         if _SCRIPT.search(piece.text):
             yield piece.line, "this runs code where the page is shown"
@@ -105,7 +105,7 @@ def _find_active(path: str, page: Page, text: str, files: Files) -> _Wrong:
 
 
 def _leads_out(path: str, target: str, files: Files) -> bool:
-    """Tell whether a file that a page includes is none of the repository; sites begin theirs with a slash as well."""
+    """Check whether an included file is outside of the repository; a leading slash may mean the site's root."""
     if target.startswith("/"):
         return not any(f"/{each}".endswith(target) for each in files.paths)
     return target.startswith("~") or posixpath.normpath(posixpath.join(posixpath.dirname(path), target)).startswith(
@@ -122,7 +122,7 @@ def _links(path: str, page: Page, files: Files) -> _Wrong:
         target = target.partition("?")[0]
         location = posixpath.normpath(posixpath.join(posixpath.dirname(path), target)) if target else path
         if target.startswith("/") or location.startswith("../"):
-            continue  # another page of the site that the repository is shown on
+            continue  # Another page of the site that shows the repository.
         location = "" if location == "." else location
         if location not in files:
             if _names_a_file(target) and f"{location}.md" not in files:
@@ -140,7 +140,7 @@ def _names_a_file(target: str) -> bool:
 
 
 def _has(anchors: frozenset[str], anchor: str) -> bool:
-    """Tell whether there is such a heading; sites number those of one name, and give lines names of their own."""
+    """Check whether an anchor exists. Sites number headings of the same name, and give lines anchors of their own."""
     return not anchor or anchor in anchors or anchor.rstrip("0123456789") in {*anchors, "l", "user-content"}
 
 
@@ -155,7 +155,7 @@ def _commands(path: str, page: Page, text: str, files: Files) -> _Wrong:
 
 
 def _lines_of(path: str, block: Piece, files: Files) -> Iterator[tuple[int, tuple[str, ...], list[str]]]:
-    """Line, the folders that a command may be meant in, and its words; nothing after a folder that is not known."""
+    """List a block's commands: line, possible folders, and arguments; stop after a `cd` to an unknown folder."""
     folders, cloned = tuple(dict.fromkeys(("", posixpath.dirname(path)))), False
     for at, line in enumerate(block.text.split("\n"), block.line + 1):
         for part in re.split(r"&&|;|\|", line.strip().removeprefix("$ ")):
@@ -177,7 +177,7 @@ def _lines_of(path: str, block: Piece, files: Files) -> Iterator[tuple[int, tupl
 
 
 def _python(words: list[str], folders: tuple[str, ...], around: str, files: Files) -> str:
-    """Describe a fault of a command of Python, where there is any."""
+    """Return the fault of a Python command; empty if there is none."""
     if words[0] == "-m" and len(words) > 1:
         return _module(words[1], folders, files)
     script = words[0]
@@ -218,7 +218,7 @@ def _spans(path: str, page: Page, files: Files) -> _Wrong:
 
 
 def _name(path: str, dotted: str, files: Files) -> str:
-    """Describe a fault of a name in a module of the tree; nothing where it may be another's."""
+    """Return the fault of a dotted name in a module of the tree; empty if the name may belong to another library."""
     parts = dotted.split(".")
     if _ENDINGS.fullmatch(parts[-1]):
         return ""
@@ -234,14 +234,14 @@ def _name(path: str, dotted: str, files: Files) -> str:
                 return ""
             close = get_close_matches(parts[depth], sorted(names), n=1, cutoff=_ALIKE)
             if depth == 1 and not close:
-                return ""  # a variable may be called like the module
+                return ""  # A variable may have the name of the module.
             more = f"; `{close[0]}` is" if close else ""
             return f"`{parts[depth]}` is not in {module}{more}"
     return ""
 
 
 def _list_defined(text: str) -> frozenset[str] | None:
-    """Every name that a module binds anywhere; None where that cannot be told."""
+    """Return every name that a module binds or uses anywhere; None if the set cannot be determined."""
     tree = parse_quietly(text)
     if tree is None:
         return None

@@ -1,8 +1,8 @@
-"""Runs the examples of documentation; its source becomes a module of tests that runs inside the sandbox.
+"""Runs the examples of documentation. Its source is copied into a test module that runs inside the sandbox.
 
-The blocks of a page share their names, from top to bottom. An example fails where it surely is the documentation that
-is wrong: what it imports, calls or shows is not so in the tree. What fails for other reasons (no network, a file that
-the reader has, a library that is not there, names from elsewhere) is skipped, with the reason.
+The blocks of a page share their names, from top to bottom. An example fails only if the documentation is surely wrong:
+the tree has no such import, call or output. An example that fails for another reason (no network, a file of the reader,
+a missing library, names from elsewhere) is skipped with the reason.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Late(BaseException):
 
 
 def run(blocks: list[dict[str, Any]], at: int) -> None:
-    """Run one example of a page; those above it that no test is for run first, whatever becomes of them."""
+    """Run one example of a page. Earlier examples that have not run yet run first, and their errors are ignored."""
     here = blocks[at]
     for folder in ("", "src", "lib", *here["roots"]):
         if (location := str(Path(folder).resolve())) not in sys.path:
@@ -51,7 +51,7 @@ def run(blocks: list[dict[str, Any]], at: int) -> None:
 
 
 def _work(block: dict[str, Any]) -> str:
-    """Run an example; gives what a doctest expected and did not get."""
+    """Run an example. Return a doctest's mismatch of expected and actual output; empty if there is none."""
     signal.signal(signal.SIGALRM, _late)
     signal.setitimer(signal.ITIMER_REAL, BLOCK_S)
     try:
@@ -91,7 +91,7 @@ def _doctest(block: dict[str, Any], output: io.StringIO) -> str:
 
 
 def _module(names: list[str], path: str) -> types.ModuleType:
-    """The module that lies at a path, under the first of these names that is it."""
+    """Import the module at a path under the first of these names that leads to it; skip the test if none does."""
     why: BaseException = ImportError(f"no module at {path}")
     for name in names:
         try:
@@ -105,7 +105,7 @@ def _module(names: list[str], path: str) -> types.ModuleType:
 
 
 def _describe_error(error: BaseException, block: dict[str, Any]) -> str:
-    """Describe an exception that speaks against the documentation; skips where it may say nothing."""
+    """Describe an exception that proves the documentation wrong; skip the test if it may have another cause."""
     if isinstance(error, pytest.skip.Exception):
         raise error
     description = f"{type(error).__name__}: {error}"

@@ -1,4 +1,4 @@
-"""Reads a Markdown page: its links, fenced blocks, code in the running text, and headings, each with its line."""
+"""Reads a Markdown page: its links, fenced blocks, inline code and headings, each with its line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PLAIN = re.compile(r"[\W_]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A target of a link, a fenced block, or code in the running text; `info` is the language of a block."""
+    """The target of a link, a fenced block, or inline code; `info` is the language of a block."""
 
     line: int
     text: str
@@ -27,7 +27,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """The parts of a page that are checked; `anchors` are in plain form."""
+    """The parts of a page that are checked; `anchors` are in simplified form."""
 
     links: tuple[Piece, ...] = ()
     blocks: tuple[Piece, ...] = ()
@@ -37,12 +37,12 @@ class Page:
 
 
 def simplify_anchor(anchor: str) -> str:
-    """An anchor without what sites spell in different ways: case, hyphens, other signs."""
+    """Return an anchor without the parts that sites spell differently: case, hyphens and other signs."""
     return _PLAIN.sub("", anchor).casefold()
 
 
 def read(text: str) -> Page:
-    """The page in a text; every text is one."""
+    """Parse a page; every text is a valid page."""
     links, blocks, spans, html, anchors = list[Piece](), list[Piece](), list[Piece](), list[Piece](), set[str]()
     line, heads = 1, False
     for token in _reader().parse(text):

@@ -1,4 +1,4 @@
-"""The result of a suite that ran as in a checkout: one value for the base, one for the change."""
+"""The result of a suite that ran as in a checkout: one value for the base and one for the change."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from functools import cached_property
 from nightshift.core.tasks.verdicts import CaseResult, Failure, Result
 
 EXPECTED = "it failed, as its mark says"
-"""Message of a test that is expected to fail, and so counts as skipped."""
+"""Message of a test that is marked as expected to fail, which counts as skipped."""
 FAILED = frozenset({Result.FAILED, Result.ERROR})
 
 
-@dataclass(frozen=True, kw_only=True)  # without slots, for what is looked up by name
+@dataclass(frozen=True, kw_only=True)  # No slots: cached properties need `__dict__`.
 class NativeRun:
     """One run of the owner's command.
 
     Attributes:
-        command: its words.
-        exit_code: None where it did not exit.
-        stopped: why it did not come to its end; None where it did.
-        is_late: whether a limit of time ended it.
-        tests: how each test ended; None where the runner names no tests.
-        failures: what failed, shaped for a model.
-        missing: the tests that were collected and have no end, or a file that promised tests and has none.
-        lines: test to the lines of test files that ran, as `path:line`; empty where that is not known.
+        command: its arguments.
+        exit_code: None if it did not exit.
+        stopped: why the run did not end normally; None if it did.
+        is_late: whether a time limit ended the run.
+        tests: how each test ended; None if the runner does not name tests.
+        failures: the failures, shaped for a model.
+        missing: collected tests without a result, and files that announced tests without a result.
+        lines: test id to the lines of test files that ran, as `path:line`; empty if unknown.
         read: files of the tree that a frame of a test opened, each with the test file.
-        modules: the modules of the tree that were imported, as paths.
-        changed: functions outside of the tree that are others at the end.
+        modules: paths of the tree's modules that were imported.
+        changed: functions outside of the tree that had been replaced by the end.
         marked: the tests that a constant mark skips.
-        altered: files of tests that were written to while the tests ran.
-        is_forged: whether the channel held what no recorder writes.
-        is_recorded: whether a recorder told of the tests, and no report that the tested code can write.
-        digest: of all files that the run saw.
+        altered: test files that were written to while the tests ran.
+        is_forged: whether the channel contained lines that no recorder writes.
+        is_recorded: whether the results come from a recorder, not from a report that the tested code could write.
+        digest: hash of all files that the run saw.
         python: the version of the interpreter.
-        output: the end of what a command printed.
+        output: the end of the command's output.
         cpu_s: processor time of its processes, in seconds.
-        wall_s: the same by the clock.
-        notes: what the owner should know of the run itself.
+        wall_s: clock time, in seconds.
+        notes: remarks for the owner on the run itself.
     """
 
     command: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class NativeRun:
 
     @cached_property
     def ends(self) -> Mapping[str, Result]:
-        """Test id to its end."""
+        """The result of each test, by id."""
         return {case.id: case.result for case in self.tests or ()}
 
     @cached_property
@@ -80,7 +80,10 @@ class NativeRun:
         return frozenset(case.id for case in self.tests or () if case.result is Result.PASSED)
 
     def with_second_look(self, second: NativeRun, tests: Collection[str]) -> NativeRun:
-        """The same where tests that failed pass when they run alone: by chance, or under the load of the machine."""
+        """Return this run with failures turned into passes for tests that pass when they run alone.
+
+        Such tests failed by chance, or under the load of the machine.
+        """
         passed = tests & second.passed if second.exit_code == 0 else frozenset[str]()
         if not passed:
             return self
@@ -92,22 +95,22 @@ class NativeRun:
         return replace(self, tests=cases, failures=failures, exit_code=exit_code)
 
     def describe_exit(self) -> Failure:
-        """The bad status of a command as a failure."""
+        """Return a command's failing exit status as a failure."""
         words = " ".join(self.command)
         return Failure(
             id=words, kind="ExitCode", message=f"`{words}` ended with status {self.exit_code}", output=self.output
         )
 
     def has_failed(self, test: str) -> bool:
-        """Tell whether a test failed here, by itself or with its whole file."""
+        """Check whether a test failed in this run, alone or with its whole file."""
         return test in self.failed or test.partition("::")[0] in self.failed
 
 
 def file_of(test: str) -> str:
-    """The file of a test."""
+    """Return the file of a test."""
     return test.partition("::")[0]
 
 
 def bare(test: str) -> str:
-    """A test's id without its parameters."""
+    """Return a test's id without its parameters."""
     return test.partition("[")[0]

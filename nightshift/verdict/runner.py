@@ -1,8 +1,8 @@
-"""Judges a tree: runs its tests as in a checkout, with the change and without, and looks for what speaks against it.
+"""Judges a tree: runs its tests as in a checkout, with and without the change, and looks for evidence against it.
 
-The native run decides whether a change passes (`verdict.judge`). What else is observed are findings, each in a sandbox
-that is thrown away: tests that are gone, must-fail copies that pass, values that differ outside of the tests, tests of
-the agent's own that prove nothing. They set the label; only one whose control stayed silent refuses.
+The native run decides whether a change passes (`verdict.judge`). All other observations are findings, each made in a
+sandbox that is thrown away: tests that are gone, must-fail copies that pass, values that differ outside of the tests,
+own tests of the agent that prove nothing. Findings set the label; only a finding whose control stayed silent refuses.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from nightshift.verdict.time_limits import SuiteTimes, Taken
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Both:
-    """The run with the change and the one without; `brought` is what the task is judged by, files and single tests."""
+    """The runs with and without the change; `brought` are the files and single tests that the task is judged by."""
 
     job: SuiteJob
     planned: Plan
@@ -53,13 +53,13 @@ class _Both:
     brought: frozenset[str] = frozenset()
 
     def judge(self, findings: Sequence[Finding] = ()) -> Judgement:
-        """Say what follows from both, and from findings."""
+        """Return the judgement that follows from both runs and the findings."""
         best = _label(self.job, self.planned, self.native)
         return judge(self.native, self.base, findings, brought=self.brought, best=best)
 
     @property
     def excused(self) -> tuple[str, ...]:
-        """The tests that fail with the change and without it, and that the task did not bring."""
+        """The tests that fail with and without the change, and that the task did not bring."""
         if self.base is None:
             return ()
         ours = (test for test in self.native.failed if not {test, file_of(test)} & self.brought)
@@ -67,13 +67,13 @@ class _Both:
 
     @property
     def mended(self) -> tuple[str, ...]:
-        """The tests that failed without the change and pass now."""
+        """The tests that failed without the change and pass with it."""
         base = self.base
         return tuple(sorted(test for test in self.native.passed if base.has_failed(test))) if base else ()
 
     @property
     def results(self) -> tuple[CaseResult, ...]:
-        """How the tests ended that count: what is skipped, and what failed before, is told elsewhere."""
+        """The results that count. Skipped and excused tests are reported elsewhere."""
         aside, cases = set(self.excused), self.native.tests or ()
         return tuple(case for case in cases if case.id not in aside and case.result is not Result.SKIPPED)
 
@@ -86,22 +86,23 @@ class _Both:
 
 
 class SuiteRunner(Suite):
-    """Runs suites in one sandbox; any number of jobs at the same time.
+    """Runs suites in one sandbox; any number of jobs can run at the same time.
 
     Args:
-        sandbox: where untrusted code runs.
-        runtime: the interpreter and libraries inside.
-        emit: takes the events.
-        staging_dir: keeps whole trees between runs; made if need be.
-        limits: of a run where its job says nothing.
-        imports: remembers what files import; may be shared.
-        mask: takes secrets out of what runs report.
-        oracle_inputs: how many inputs an owner's oracle is asked for beside the given ones.
-        layers: the packages that jobs may ask for; without it such a job is refused.
-        environments: those of repositories; likewise.
-        hooks: which test commands never run.
-        times: the file that keeps what suites took when they passed; without it that is forgotten with the runner.
-        baselines: the file that keeps how tests ended before anything was changed; without it, likewise.
+        sandbox: runs untrusted code.
+        runtime: the interpreter and libraries inside the sandbox.
+        emit: receives the events.
+        staging_dir: caches whole trees between runs; created if it is missing.
+        limits: the default limits of a run.
+        imports: caches the imports of files; may be shared.
+        mask: removes secrets from reports.
+        oracle_inputs: the number of inputs that an owner's oracle is asked for, in addition to the given ones.
+        layers: the packages that jobs may ask for; without it, such jobs are refused.
+        environments: the environments of repositories; without it, jobs that need one are refused.
+        hooks: decides which test commands never run.
+        times: the file that stores how long passing suites took; without it, the times are lost with the runner.
+        baselines: the file that stores how tests ended before any change; without it, the results are lost with the
+            runner.
     """
 
     def __init__(  # noqa: PLR0913 (two parts and eleven keywords, of which nine have a default)
@@ -130,12 +131,12 @@ class SuiteRunner(Suite):
         self._asker = Asker(self._runs, oracle_inputs)
 
     async def judge(self, job: SuiteJob) -> Verdict:
-        """Run the job's tests and say what they proved.
+        """Run the job's tests and return what they prove.
 
         Raises:
             SandboxError: nothing could be run.
-            CommandBlocked: its command is one of those that never run.
-            ValueError: the job is for some of its tests alone.
+            CommandBlocked: the job's command is one that never runs.
+            ValueError: the job selects only some of its tests.
         """
         if job.only:
             raise ValueError("a verdict is on all of a job's tests")
@@ -149,11 +150,11 @@ class SuiteRunner(Suite):
         return verdict
 
     async def try_out(self, job: SuiteJob) -> Trial:
-        """Run the job's tests, or some of them, once and plainly: no must-fail copies, no mutants, no held-out cases.
+        """Run the job's tests, or some of them, once and plainly: no must-fail copies, mutants or held-out cases.
 
         Raises:
             SandboxError: nothing could be run.
-            CommandBlocked: its command is one of those that never run.
+            CommandBlocked: the job's command is one that never runs.
         """
         started = time.monotonic()
         shown = replace(job, given={**job.given, **job.held.shown}, held=HeldOut())
@@ -169,7 +170,7 @@ class SuiteRunner(Suite):
         return clean(replace(trial, duration_s=time.monotonic() - started), self._mask)
 
     async def observe(self, job: SuiteJob) -> Trial:
-        """Run the job's tests once and tell how each ended: nothing is excused, none is held out or looked at again.
+        """Run the job's tests once and return how each ended. No failure is excused, no test is held out or run again.
 
         Raises:
             SandboxError: nothing could be run.
@@ -178,17 +179,17 @@ class SuiteRunner(Suite):
         return self._tell_run(await self._runs.run(job, planned))
 
     async def run_base(self, job: SuiteJob) -> Trial:
-        """Run the job's tests without its change, once for a commit, a command and its surroundings.
+        """Run the job's tests without its change, once per commit, command and environment.
 
         Raises:
             SandboxError: nothing could be run.
-            CommandBlocked: its command is one of those that never run.
+            CommandBlocked: the job's command is one that never runs.
         """
         self._check_command(job)
         return self._tell_run(await self._runs.base(job) or NativeRun(command=()))
 
     def _tell_run(self, native: NativeRun) -> Trial:
-        """Tell of a run by itself: nothing is excused."""
+        """Return a single run as a trial; no failure is excused."""
         decided = judge(native, None)
         ended = (native.describe_exit(),) if native.tests is None and native.exit_code else ()
         trial = Trial(
@@ -224,7 +225,7 @@ class SuiteRunner(Suite):
         if job.documents:
             verdict = await self._ran(job, planned) if planned.files or planned.command else documents.pass_unrun(job)
             if not (verdict.passed or verdict.results or verdict.failures):
-                verdict = documents.pass_unrun(job)  # whatever reaches the files failed before, and says nothing
+                verdict = documents.pass_unrun(job)  # All tests that reach the files failed before and prove nothing.
             return await documents.judge(job, verdict, self._runs) if verdict.passed else verdict
         if not (planned.files or planned.command or job.command):
             refused = Judgement(passed=False, label=Label.TESTS_PASSED, reason="there are no tests to judge by")
@@ -232,7 +233,7 @@ class SuiteRunner(Suite):
         return await self._ran(job, planned)
 
     async def _plainly(self, job: SuiteJob) -> Verdict:
-        """Run the job's tests once, where everything else that is asked of them is known."""
+        """Run the job's tests once, when the results of all other checks are already known."""
         if job.documents or job.command:
             return await self._of_tests(job)
         both = await self._run_both(job, await self._runs.plan(job))
@@ -240,7 +241,7 @@ class SuiteRunner(Suite):
         return self._verdict(both, both.judge(outcome.findings), outcome)
 
     async def _ran(self, job: SuiteJob, planned: Plan) -> Verdict:
-        """Judge by a plan that has something to run."""
+        """Judge by a plan that is not empty."""
         both = await self._run_both(job, planned)
         outcome, decided, native = Found(), both.judge(), both.native
         best = decided.label
@@ -253,7 +254,7 @@ class SuiteRunner(Suite):
         weak = _list_weak(outcome.findings, planned, native) if decided.passed else ()
         keeps_behaviour = _keeps_behaviour(outcome.findings, planned, native)
         if weak and not (job.told_weak or (job.keeps_behaviour and keeps_behaviour)):
-            # They are written once more before they count as what they are.
+            # The agent may rewrite weak tests once before they count as weak.
             decided = replace(decided, passed=False, label=best, reason=_first_reason(outcome.findings, planned))
         elif decided.label is Label.DOUBTFUL and keeps_behaviour:
             decided = replace(decided, label=Label.BEHAVIOUR_KEPT, reason=both.judge().reason)
@@ -262,7 +263,7 @@ class SuiteRunner(Suite):
         return self._verdict(both, decided, outcome, () if decided.passed else weak)
 
     async def _run_both(self, job: SuiteJob, planned: Plan) -> _Both:
-        """The run with the change and the one without; a test that fails now and passed then runs once more alone."""
+        """Run with and without the change. A test that fails now and passed then runs once more alone."""
         alone = plan.tests_alone(planned)
         native, base = await asyncio.gather(self._runs.settle(job, alone), self._runs.base(job))
         failed = native.failed & base.passed if base and not native.stopped else frozenset[str]()
@@ -318,14 +319,15 @@ class SuiteRunner(Suite):
 
 
 def _list_brought(planned: Plan) -> frozenset[str]:
-    """The files of tests of the task and of the agent."""
+    """List the test files of the task and of the agent."""
     return frozenset(file.path for file in planned.files if file.role in {Role.GIVEN, Role.OWN})
 
 
 def _list_judging(job: SuiteJob, planned: Plan, native: NativeRun) -> frozenset[str]:
-    """List files, and tests of a command, by which the task is judged: none is excused for failing before as well.
+    """List the files, and tests of a command, that judge the task: failing before does not excuse them.
 
-    That the tests of a command failed before may be why there is a task: only what the machine lacks is excused.
+    A command's tests may have failed before because of the very problem that the task is about. Only failures for what
+    the machine lacks are excused.
     """
     brought = _list_brought(planned)
     if job.given or not job.command:
@@ -346,7 +348,7 @@ _WEAK = frozenset({FindingKind.GREEN_BEFORE, FindingKind.HOLLOW, FindingKind.COP
 
 
 def _list_weak(findings: Sequence[Finding], planned: Plan, native: NativeRun) -> tuple[str, ...]:
-    """The agent's tests that prove nothing; all of a file where it is the file that does."""
+    """List the agent's tests that prove nothing; all tests of a file if the finding is about the file."""
     own = {file.path for file in planned.files if file.role is Role.OWN}
     weak = {finding.where for finding in findings if finding.kind in _WEAK and file_of(finding.where) in own}
     tests = (case.id for case in native.tests or ())
@@ -359,19 +361,19 @@ def _first_reason(findings: Sequence[Finding], planned: Plan) -> str:
 
 
 def _keeps_behaviour(findings: Sequence[Finding], planned: Plan, native: NativeRun) -> bool:
-    """Tell whether nothing but green tests of the agent's own speaks against a change that tests of the base reach."""
+    """Check whether the only doubt about a change that base tests reach is own tests that pass without the change."""
     kinds = {finding.kind for finding in findings if finding.kind in DOUBTS}
     return kinds == {FindingKind.GREEN_BEFORE} and _reaches_base(planned, native)
 
 
 def _reaches_base(planned: Plan, native: NativeRun) -> bool:
-    """Tell whether tests of the base that reach the change passed."""
+    """Check whether a test of the base that reaches the change passed."""
     of_base = {file.path for file in planned.files if file.role in {Role.REGRESSION, Role.COMMAND}}
     return any(file_of(test) in of_base for test in native.passed)
 
 
 def _label(job: SuiteJob, planned: Plan, native: NativeRun) -> Label:
-    """Choose the label of a run where nothing speaks against it."""
+    """Choose the label of a run if nothing speaks against it."""
     roles = {file.role for file in planned.files}
     if planned.command and not native.is_recorded:
         return Label.EXIT_CODE

@@ -1,4 +1,4 @@
-"""Shapes failures for a model: few, distinct, without what changes from run to run."""
+"""Shapes failures for a model: few, distinct, and without details that change from run to run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nightshift.verdict.answer import Fault
 
 MAX_FAILURES = 10
 MAX_MESSAGE = 2000
-MAX_RAW = 64_000  # much of what a hostile run reports is looked at no further
+MAX_RAW = 64_000  # Characters. Bounds the work on a hostile run's reports.
 MAX_OUTPUT_LINES = 20
 AROUND = 3
 
@@ -32,9 +32,9 @@ class Texts:
     """Cleans the texts of a run, and reads its files for excerpts.
 
     Args:
-        tests: the paths of its test files.
+        tests: the paths of the run's test files.
         text_of: reads a file by its path.
-        mask: takes secrets out of texts, before they are cut.
+        mask: removes secrets from texts before they are cut.
     """
 
     tests: frozenset[str]
@@ -42,7 +42,7 @@ class Texts:
     mask: Mask = _SHAPES_ALONE
 
     def text(self, raw: str) -> str:
-        """A message cleaned: no secrets, addresses, times or folders of the run, nothing unprintable."""
+        """Return a message without secrets, addresses, times, folders of the run and unprintable characters."""
         raw = self.mask(raw[:MAX_RAW])
         raw = _TEMPORARY.sub("/tmp/", _WORK.sub("", raw))  # noqa: S108 (a text, not a file)
         raw = _SECONDS.sub(r"\1 … s", _ADDRESS.sub("0x…", raw))
@@ -50,19 +50,19 @@ class Texts:
 
 
 def show_id(nodeid: str) -> str:
-    """A test's id as its owner knows it: a bracket in titles of node:test is escaped in the run."""
+    """Return a test's id in its original form: the run escapes brackets in node:test titles."""
     return nodeid.replace("\u27e6", "[")
 
 
 def failure(nodeid: str, fault: Fault, output: str, texts: Texts, *, collecting: bool = False) -> Failure:
-    """One failure with its last own frame and some lines around it.
+    """Shape one failure, with its last frame in the tree and some lines around it.
 
     Args:
-        nodeid: the test's or file's id in the run.
-        fault: what it failed of.
-        output: what it printed.
-        texts: of the run.
-        collecting: the file could not even be collected.
+        nodeid: the id of the test or file in the run.
+        fault: the cause of the failure.
+        output: the printed output.
+        texts: the texts of the run.
+        collecting: true if the file could not even be collected.
     """
     own = [frame for frame in fault.frames if not frame[0].startswith(("/", "<"))]
     path, line, function = own[-1] if own else ("", 0, "")
@@ -82,7 +82,7 @@ def failure(nodeid: str, fault: Fault, output: str, texts: Texts, *, collecting:
 
 
 def distinct(failures: Iterable[Failure]) -> tuple[Failure, ...]:
-    """At most ten failures that differ, those that hide others first."""
+    """Return at most ten distinct failures. Failures that hide other failures come first."""
     seen: dict[tuple[str, str, str], Failure] = {}
     for failure in failures:
         seen.setdefault((failure.kind, failure.frame, "" if failure.frame else failure.message), failure)
@@ -91,7 +91,7 @@ def distinct(failures: Iterable[Failure]) -> tuple[Failure, ...]:
 
 
 def tail(text: str) -> str:
-    """The last lines of an output."""
+    """Return the last lines of an output."""
     return "\n".join(text.strip("\n").split("\n")[-MAX_OUTPUT_LINES:])
 
 

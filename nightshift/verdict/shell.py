@@ -1,7 +1,7 @@
-"""Runs a command that a model asked for: stages the tree for it, and reads what it did to the files.
+"""Runs a command that a model asked for: stages the tree for it, and reads its changes to the files.
 
-One command is one throw-away job of the sandbox. Nothing of it stays but the texts that come back, which are a change
-like any other: whoever takes them over asks the guards that a model's own files must pass.
+Each command is one throw-away sandbox job. Only the returned texts remain, and they are a change like any other: the
+caller must pass them through the same guards as a model's own files.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from nightshift.verdict.stage import SPARE_S, message
 from nightshift.verdict.time_limits import TimeLimit, clock
 
 FLOOD_BYTES = 64 << 20
-"""A command that prints more is ended; of what it prints, beginning and end are kept."""
+"""Bytes of output after which a command is ended. The beginning and the end of its output are kept."""
 ANSWER_BYTES = 32 << 20
 _ENDED = {"exited": Ended.EXITED, "timeout": Ended.TIMEOUT, "flood": Ended.OUTPUT_LIMIT, "memory": Ended.OUT_OF_MEMORY}
 _SIGKILL = -9
@@ -48,15 +48,15 @@ class _Staged:
 
 
 class ShellRunner(Shell):
-    """Runs commands in one sandbox; any number of them at the same time.
+    """Runs commands in one sandbox; any number of commands can run at the same time.
 
     Args:
-        sandbox: where untrusted code runs.
-        runtime: the interpreter and libraries inside.
-        staging_dir: keeps whole trees between runs; made if need be, and may be that of a suite runner.
-        mask: takes secrets out of what commands print.
-        layers: the packages that jobs may ask for; without it such a job is refused.
-        environments: those of repositories; likewise.
+        sandbox: runs untrusted code.
+        runtime: the interpreter and libraries inside the sandbox.
+        staging_dir: caches whole trees between runs; created if it is missing, and may be shared with a suite runner.
+        mask: removes secrets from the output of commands.
+        layers: the packages that jobs may ask for; without it, such jobs are refused.
+        environments: the environments of repositories; without it, jobs that need one are refused.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class ShellRunner(Shell):
         self._trees = TreeStore(staging_dir)
 
     async def execute(self, job: ShellJob) -> ShellResult:
-        """Run it in one sandbox job; what it did to text files comes back as their new texts.
+        """Run a command in one sandbox job, and return the new texts of the text files that it changed.
 
         Raises:
             SandboxError: nothing could be run.
@@ -86,7 +86,7 @@ class ShellRunner(Shell):
 
     def _read(self, job: ShellJob, result: SandboxResult, key: bytes) -> ShellResult:
         answer = read_command(result, key)
-        if answer is None:  # killed with all that it held, or by a limit of the sandbox itself
+        if answer is None:  # Killed together with the sandbox, or by the sandbox's own limit.
             ended = Ended.KILLED if result.ended is Ended.EXITED else result.ended
             output = print_output(result.stderr.decode("utf-8", "replace"), self._mask)
             return ShellResult(exit_code=_SIGKILL, ended=ended, output=output, duration_s=result.duration_s)
@@ -115,7 +115,7 @@ def _output(answer: CommandAnswer, mask: Mask) -> str:
 
 
 def _faults(answer: CommandAnswer, job: ShellJob) -> Iterator[tuple[str, str]]:
-    """Files that came back under a path that no change may have, with the reason."""
+    """List the returned files whose path no change may have, with the reason."""
     closed, entries = job.base.unwritable(), job.base.entries()
     ignored = _read_ignore_rules(answer, job)
     for path in answer.files:
@@ -128,7 +128,7 @@ def _faults(answer: CommandAnswer, job: ShellJob) -> Iterator[tuple[str, str]]:
 
 
 def _read_ignore_rules(answer: CommandAnswer, job: ShellJob) -> IgnoreRules:
-    """Read the repository's ignore rules, as the command left them."""
+    """Read the repository's ignore rules in the state that the command left them in."""
     over = {**job.change, **job.tests, **answer.files}
     texts = {
         path: over[path] if path in over else text_of(job.base, path)
@@ -174,14 +174,14 @@ def _stage_command(job: ShellJob, runtime: Runtime, trees: TreeStore) -> _Staged
 
 
 def _times(time: TimeLimit) -> dict[str, float]:
-    """The command's own limits, as the trusted parent is told of them."""
+    """Return the command's own limits in the form of the trusted parent's instructions."""
     return {"wall_s": time.wall_s, "cpu_s": time.cpu_s, "idle_s": time.idle_s}
 
 
 def _limits(job: ShellJob, runtime: Runtime, sizes: list[int]) -> SandboxLimits:
-    """The isolation's limits: room for the files, and time that is the same for all short commands.
+    """Return the sandbox's limits: room for the files, and a time that is the same for all short commands.
 
-    The trusted parent inside keeps the command's own time; sandboxes that differ in nothing can be started ahead.
+    The trusted parent inside enforces the command's own time. Identical sandboxes can be started ahead.
     """
     files_mb = (sum(sizes) + PAGE * len(sizes)) >> 20
     longest_s = max(job.limits.cpu_s, RUN_LIMITS.cpu_s)

@@ -1,4 +1,4 @@
-"""Words a plan for the sandbox: the files that the trusted parent inside unpacks, and what it is told to run."""
+"""Turns a plan into a sandbox job: the files that the trusted parent inside unpacks, and its instructions."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ from nightshift.verdict.time_limits import TimeLimit, clock
 
 SPARE_S = 15.0
 ANSWER_BYTES = 40 << 20
-"""Of a signed answer: the events of a run (`sandbox.inside.child.EVENTS`) as text in JSON."""
+"""Maximum size of a signed answer: the events of a run (`sandbox.inside.child.EVENTS`) as JSON text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Staged:
-    """A run ready to go. `key` signs its answer, `digest` is that of all files it sees under their owner's names.
+    """A run that is ready to start.
 
-    `secret` begins each line that a recorder writes.
+    `key` signs its answer. `digest` covers all files that it sees, under their original names. `secret` is the prefix
+    of each line that a recorder writes.
     """
 
     job: SandboxJob
@@ -51,13 +52,14 @@ def stage(
     """Stage a plan.
 
     Args:
-        plan: what the run sees.
-        base: the tree below it.
-        runtime: what runs inside.
-        trees: keeps whole trees.
-        limits: of the run; `cpu_s` is for the tests themselves.
-        time: theirs in this run, no longer than `limits` allow.
-        share: of that time, after which files of the base's tests that are not begun are left for another run.
+        plan: the files and instructions of the run.
+        base: the tree below the plan's files.
+        runtime: the interpreter and libraries inside the sandbox.
+        trees: caches whole trees.
+        limits: the limits of the run; `cpu_s` is for the tests alone.
+        time: the tests' time limit in this run, at most that of `limits`.
+        share: the share of that time after which no further file of the base's tests begins; the rest is left for
+            another run.
 
     Raises:
         SandboxError: a file cannot be staged.
@@ -93,7 +95,7 @@ def stage(
 
 
 def _modes(plan: Plan, base: Tree, digests: Collection[str]) -> dict[str, object]:
-    """The links of the tree, each with where it leads from its folder, and the files that may be executed."""
+    """Return the tree's links, with targets relative to their folders, and its executable files."""
     if plan.closure is not None or not isinstance(base, Linked):
         return {"links": [], "programs": []}
     links = base.links().items()
@@ -105,14 +107,14 @@ def _modes(plan: Plan, base: Tree, digests: Collection[str]) -> dict[str, object
 
 
 def _entry(plan: Plan) -> str:
-    """The trusted parent that a plan is for."""
+    """Return the trusted parent's entry point for a plan."""
     if plan.program is not None:
         return plan.program.entry
     return CALLS if plan.calls else SUITES
 
 
 def _texts(plan: Plan, base: Tree) -> dict[str, bytes]:
-    """The files over the base; where only a part of the base is seen, that part as well."""
+    """Return the files over the base, plus the visible files of the base if the run sees only a part of it."""
     texts = dict(plan.texts)
     if plan.closure is None:
         texts = {**read_submodules(base), **texts}
@@ -122,7 +124,7 @@ def _texts(plan: Plan, base: Tree) -> dict[str, bytes]:
 
 
 def message(instructions: dict[str, object], below: Packed, over: Packed, more: bytes = b"") -> bytes:
-    """The length of the instructions, the instructions as JSON, and the bytes of all files, `more` the last."""
+    """Return the sandbox's input: length of the instructions, instructions as JSON, and all files, `more` last."""
     header = json.dumps(instructions).encode()
     return b"".join((b"%d\n" % len(header), header, below.blob, over.blob, more))
 
@@ -130,7 +132,7 @@ def message(instructions: dict[str, object], below: Packed, over: Packed, more: 
 def _instructions(
     plan: Plan, limits: SandboxLimits, runtime: Runtime, time: TimeLimit, share: float, secret: str
 ) -> dict[str, object]:
-    """Write the instructions of the trusted parent; only `session` reaches a child that runs tested code."""
+    """Write the trusted parent's instructions; only `session` reaches a child that runs tested code."""
     token = f"\x1e{secrets.token_hex(12)}"
     session = {
         "words": plan.words,
@@ -174,16 +176,16 @@ def _instructions(
 
 
 def _tell_limit(time: TimeLimit, plan: Plan) -> dict[str, float | None]:
-    """A limit as the trusted parent knows it; programs have budgets of their own, by the clock."""
+    """Return a time limit in the trusted parent's form; programs have budgets of their own, by the clock."""
     if plan.program is not None:
         return {"wall_s": time.cpu_s, "cpu_s": None, "idle_s": None}
     return {"wall_s": time.wall_s, "cpu_s": time.cpu_s, "idle_s": time.idle_s}
 
 
 def _limits(plan: Plan, limits: SandboxLimits, sizes: list[int]) -> SandboxLimits:
-    """The isolation's limits: time for the tests, and room for the files.
+    """Return the sandbox's limits: time for the tests, and room for the files.
 
-    They are the same for every run with the same `limits`, however short its time is, so that a pool has it begun.
+    They depend only on `limits`, not on the run's shorter time limit, so that a pool can start sandboxes ahead.
     """
     files_mb = (sum(sizes) + PAGE * len(sizes)) >> 20
     return replace(

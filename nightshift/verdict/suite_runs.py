@@ -1,4 +1,4 @@
-"""Single runs of a plan, and the looks at the tree without the change that a verdict may need."""
+"""Runs plans, with and without the change, for a verdict."""
 
 from __future__ import annotations
 
@@ -41,29 +41,30 @@ from nightshift.verdict.time_limits import SuiteTimes, TimeLimit
 
 REMEMBERED = 64
 OUTPUT_BYTES = 16 << 20
-"""Bytes that one test may print; the last three thousand are stored of those that fail."""
+"""Bytes that one test may print. For failing tests, the last three thousand are stored."""
 RECENT = 8
 MOST_AGAIN = 50
-"""So many tests that fail on the base are looked at again, alone."""
+"""If more tests than this fail on the base, they do not run again alone."""
 SHARE, ALONE = 0.5, 0.1
-"""After this share of its time a run begins no further file of the base's tests; after less in one that runs alone, for
-some file took the rest of the time before."""
+"""Share of its time after which a run begins no further file of the base's tests. `ALONE` is for repeated runs: it is
+smaller, because some file used up the time in the first run.
+"""
 
 
 class SuiteRuns:
     """Runs plans in one sandbox.
 
     Args:
-        sandbox: where untrusted code runs.
-        runtime: the interpreter and libraries inside.
-        staging_dir: keeps whole trees between runs; made if need be.
-        mask: takes secrets out of what runs report.
-        limits: of a run where its job says nothing.
-        imports: remembers what files import; may be shared.
-        layers: the packages that jobs may ask for; without it such a job is refused.
-        environments: those of repositories; likewise.
-        times: what suites took when they passed.
-        baselines: how the tests of trees ended before anything was changed.
+        sandbox: runs untrusted code.
+        runtime: the interpreter and libraries inside the sandbox.
+        staging_dir: caches whole trees between runs; created if it is missing.
+        mask: removes secrets from reports.
+        limits: the default limits of a run.
+        imports: caches the imports of files; may be shared.
+        layers: the packages that jobs may ask for; without it, such jobs are refused.
+        environments: the environments of repositories; without it, jobs that need one are refused.
+        times: how long passing suites took.
+        baselines: how the tests of trees ended before any change.
     """
 
     def __init__(  # noqa: PLR0913 (three parts and seven keywords, of which six have a default)
@@ -99,19 +100,19 @@ class SuiteRuns:
         return planned
 
     async def planned(self, job: SuiteJob) -> Plan:
-        """Return the last plan of this very job, or make one."""
+        """Return the last plan of this very job object, or make one."""
         return next(
             (job_plan for planned_job, job_plan in reversed(self._planned) if planned_job is job), None
         ) or await self.plan(job)
 
     def time(self, job: SuiteJob) -> TimeLimit:
-        """How long a run of a job may take."""
+        """Return the time limit of a job's runs."""
         return TimeLimit.of(job.sandbox_limits(self._limits))
 
     async def settle(self, job: SuiteJob, planned: Plan) -> NativeRun:
-        """Run a plan to its end: what a short limit of time cut off runs again with the owner's, alone.
+        """Run a plan to its end. A run that a short limit cut off is repeated alone, with the owner's limit.
 
-        A suite that takes longer than its share leaves files of the base's tests, which run after it.
+        A suite that exceeds its share of time leaves files of the base's tests; these run in further runs.
 
         Raises:
             SandboxError: nothing could be run.
@@ -135,10 +136,10 @@ class SuiteRuns:
         """Stage a plan and run it once.
 
         Args:
-            job: what it is of.
-            planned: what to run.
-            time: how long it may take, where that is less than the job's limit.
-            alone: while nothing else runs in the sandbox.
+            job: the job of the plan.
+            planned: the plan.
+            time: a time limit that is shorter than the job's.
+            alone: true to run while nothing else runs in the sandbox.
 
         Raises:
             SandboxError: nothing could be run.
@@ -167,9 +168,10 @@ class SuiteRuns:
     async def executed(
         self, job: SuiteJob, planned: Plan, time: TimeLimit | None = None, *, alone: bool = False
     ) -> tuple[Staged, SandboxResult]:
-        """A plan as it was staged, and what the isolation says of its run. The arguments are those of `run`.
+        """Return a plan as it was staged, and the sandbox's result. The arguments are as in `run`.
 
-        A run of which somebody killed a process runs once more: only what kills itself does it again.
+        A run in which a process was killed from outside is repeated once: only a process that kills itself is killed
+        again.
 
         Raises:
             SandboxError: nothing could be run.
@@ -187,7 +189,7 @@ class SuiteRuns:
         return ready, result
 
     async def base(self, job: SuiteJob) -> NativeRun | None:
-        """The run without the change, and without the tests that came with the task; None where no test is left.
+        """Run without the change and without the task's tests; return None if no test is left.
 
         Raises:
             SandboxError: nothing could be run.
@@ -209,22 +211,22 @@ class SuiteRuns:
                 ran = await self.settle(unchanged, planned)
                 is_small = not ran.stopped and len(ran.failed) <= MOST_AGAIN
                 failed = ran.failed if is_small else frozenset[str]()
-                # Some fail of being traced; what passes without that is the owner's to lose.
+                # Tracing makes some tests fail. A test that passes without tracing counts as passing on the base.
                 if failed and (again := plan.only_tests(planned, sorted(set(map(bare, failed))))):
                     ran = ran.with_second_look(await self.run(unchanged, again, alone=True), failed)
-                if not ran.stopped:  # what was cut off is looked at again
+                if not ran.stopped:  # A run that was cut off is repeated, not stored.
                     await self._baselines.learn(key, ran)
         self._making.pop(key, None)
         return ran
 
     def _around(self, job: SuiteJob) -> str:
-        """A digest of the tree without the change, and of all else that a run of its tests sees."""
+        """Return a digest of the tree without the change, and of everything else that a run of its tests sees."""
         of_runtime = (self.runtime.version, *(str(mount.host) for mount in self.runtime.mounts), *_packages(job))
         of_job = (job.environment, repr(job.sandbox_limits(self._limits)), job.language, _digest(job.start))
         return packing.sha256(encode("\0".join((*of_runtime, *of_job, _identify(job.base)))))
 
     async def fails_before(self, job: SuiteJob) -> bool:
-        """Tell whether one of the self-written tests fails without the change.
+        """Check whether one of the self-written tests fails without the change.
 
         Raises:
             SandboxError: nothing could be run.
@@ -244,7 +246,7 @@ class SuiteRuns:
 
 
 def _join(first: NativeRun, rest: NativeRun) -> NativeRun:
-    """One run of two, of which the second took the files that the first left."""
+    """Join two runs, of which the second ran the files that the first left."""
     return replace(
         first,
         exit_code=first.exit_code or rest.exit_code,
@@ -266,7 +268,7 @@ def _join(first: NativeRun, rest: NativeRun) -> NativeRun:
 
 
 def _reader(planned: Plan, base: Tree) -> Callable[[str], str | None]:
-    """Reads files for excerpts as their owner knows them."""
+    """Return a function that reads files for excerpts in their original form."""
     tests = {file.path: file.text for file in planned.files}
 
     def text_of(path: str) -> str | None:
@@ -280,7 +282,7 @@ def _reader(planned: Plan, base: Tree) -> Callable[[str], str | None]:
 
 @lru_cache(maxsize=2)
 def _identify(tree: Tree) -> str:
-    """Digest all files of a tree; runs on one tree ask again and again."""
+    """Return a digest of all files of a tree. Cached, because runs on one tree ask repeatedly."""
     return packing.digest_of(tree.entries())
 
 
@@ -293,12 +295,12 @@ def _digest(files: Files) -> str:
 
 
 def surely_fail_before(tests: Files, change: Change, present: Collection[str]) -> bool:
-    """Tell whether a test file cannot even be imported without the change, so that no run is needed to see it fail.
+    """Check whether a test file cannot even be imported without the change, so that no run is needed.
 
     Args:
         tests: the self-written test files.
-        change: what is to be missing.
-        present: the paths that are there without it.
+        change: the change that would be missing.
+        present: the paths that exist without the change.
     """
     tops = set(map(top_module, present))
     added = {top_module(path) for path in change if path not in present}
@@ -307,7 +309,7 @@ def surely_fail_before(tests: Files, change: Change, present: Collection[str]) -
 
 
 def _list_imported(text: str) -> Iterator[str]:
-    """Top-level names that a module imports unconditionally."""
+    """List the top-level names that a module imports unconditionally."""
     try:
         body = parse(text).body
     except (SyntaxError, ValueError, RecursionError):

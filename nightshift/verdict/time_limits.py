@@ -1,11 +1,12 @@
-"""How long a run of tests may take: the owner's limit, and a shorter one that earlier passing runs give reason for.
+"""Time limits of test runs: the owner's limit, and a shorter one that earlier passing runs justify.
 
-A limit is seconds of processor time, so that a busy machine takes nothing from a run. What waits uses none: it is cut
-off when it used none for as long, and after some times as much by the clock whatever it does.
+A limit is in seconds of processor time, so a busy machine takes nothing from a run. A waiting run uses none: it is cut
+off after the same number of seconds without any processor time, and in any case after a multiple of the limit by the
+clock.
 
-Whoever's tests passed in half a second does not need a minute to be found endless. So the first run of a suite gets ten
-times what its longest passing run took; where none is known, `FIRST_S`, and more for long tests. That costs nobody a
-verdict: what a limit cut off runs again alone, with the owner's whole limit (`verdict.cut_off`).
+If a suite's tests passed in half a second, it does not take a minute to find them endless. So the first run of a suite
+gets ten times the time of its longest passing run; without such a run it gets `FIRST_S`, and more for long tests. This
+changes no verdict: a run that was cut off is repeated alone, with the owner's whole limit (`SuiteRuns.settle`).
 """
 
 from __future__ import annotations
@@ -24,23 +25,25 @@ from nightshift.verdict import kept
 from nightshift.verdict.languages.plan import Plan
 
 CLOCK = 5.0
-"""A run may take so many times its limit of processor time by the clock."""
+"""Factor from a run's limit of processor time to its limit by the clock."""
 FIRST_S, SHORTEST_S, FACTOR = 10.0, 5.0, 10.0
 LENGTH = 2000
-"""For so many characters of tests the first run gets a second more: a repository's suite takes longer than a task's."""
+"""Characters of tests that add one second to the first run's limit, because a repository's suite takes longer than a
+task's.
+"""
 EVERY_S = 30.0
 _MOST = 2000
 _VERSION, _WHAT = 1, "what suites took"
 
 
 def clock(limits: RunLimits) -> float:
-    """How many seconds by the clock a second of processor time may take; more on less than a core."""
+    """Return the clock seconds that one second of processor time may take; more with less than one core."""
     return CLOCK / min(1.0, limits.cpus)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """The time of a run, in seconds of processor time and by the clock."""
+    """The time that a run took: processor time and clock time, in seconds."""
 
     cpu_s: float
     wall_s: float
@@ -48,9 +51,9 @@ class Taken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeLimit:
-    """The limit of a run. `learned` is the longest passing run of the suite, where that made it shorter.
+    """The time limit of a run. `learned` is the suite's longest passing run if that run shortened the limit.
 
-    `is_owner_limit` tells that it is the owner's limit.
+    `is_owner_limit` is true for the owner's own limit.
     """
 
     cpu_s: float
@@ -61,11 +64,11 @@ class TimeLimit:
 
     @classmethod
     def of(cls, limits: RunLimits) -> TimeLimit:
-        """The owner's limit."""
+        """Return the owner's limit."""
         return cls(cpu_s=limits.cpu_s, idle_s=limits.cpu_s, wall_s=clock(limits) * limits.cpu_s)
 
     def at_most(self, cpu_s: float, learned: Taken | None = None, idle_s: float | None = None) -> TimeLimit:
-        """A shorter limit of processor time, and of waiting; the clock stays, for the machine may be busy."""
+        """Return a limit with less processor and idle time. The clock limit stays, because the machine may be busy."""
         if cpu_s >= self.cpu_s:
             return self
         idle_s = self.idle_s if idle_s is None else min(self.idle_s, idle_s)
@@ -73,9 +76,9 @@ class TimeLimit:
 
 
 class SuiteTimes:
-    """The time of the longest passing run of each suite; in a file that may be lost, where one is named.
+    """The time of the longest passing run of each suite, optionally stored in a file that may be lost.
 
-    A suite is its test files with their texts, or a command: other tests in files of these names have no history.
+    A suite is its test files with their texts, or a command. Other tests in files of the same names have no history.
     """
 
     def __init__(self, path: Path | None = None, now: Callable[[], float] = time.monotonic) -> None:
@@ -92,10 +95,10 @@ class SuiteTimes:
         return owner_limit.at_most(cpu_s, earlier, idle_s)
 
     def learn(self, planned: Plan, taken: Taken) -> None:
-        """Note a passing run. May write the file if that changes a limit by much: call it in a thread.
+        """Record the time of a passing run. Call it in a thread: it writes the file if a limit changes by much.
 
-        A suite that is over at once changes none, so most tasks write nothing. All suites are written together, so
-        they are written at most every `EVERY_S` seconds: on a busy machine the suite of every task takes its time.
+        A suite that ends at once changes no limit, so most tasks write nothing. All suites are written together, at
+        most every `EVERY_S` seconds: on a busy machine the suite of every task takes its time.
         """
         key = _key(planned)
         earlier = self._longest.get(key)
@@ -114,7 +117,7 @@ class SuiteTimes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kept:
-    """The file: the digest of a suite to what it took."""
+    """The content of the file: the time of each suite, by the suite's digest."""
 
     version: int
     suites: Mapping[str, Taken]

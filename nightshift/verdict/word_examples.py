@@ -1,12 +1,12 @@
-"""Reads examples from the words of a task: calls with literal arguments, each with the result that it must have.
+"""Reads examples from a task's text: calls with literal arguments, each with its required result.
 
     >>> total([1, 2])          total([1, 2]) == 3          `total([1, 2])` returns `3`
     3                          total([1, 2]) -> 3          total([1, 2]) => 3
 
-The words are data. Nothing of them is run here: a call counts only if it names a function with plain names and if its
-arguments and its result are literals (`core.code.literals`). A right change must not be refused, so what may be no
-requirement is passed over: a condition ("if f(1) == 2"), a denial, a part of an expression, a signature, a result that
-goes on ("3 items"), and code that depends on what other code did before.
+The text is data and never run here. A call counts only if it names a function by plain names, and if its arguments and
+its result are literals (`core.code.literals`). A right change must not be refused, so anything that may not be a
+requirement is skipped: a condition ("if f(1) == 2"), a denial, a part of an expression, a signature, a result that
+continues ("3 items"), and code that depends on the effect of earlier code.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from nightshift.core.code import literals
 from nightshift.core.code.parsing import parse_quietly
 
 MOST = 40
-"""Examples of one task that are read."""
+"""Maximum number of examples per task."""
 MOST_CHARS = 30_000
 _CANDIDATES, _LONGEST = 600, 2000
-"""Calls that are looked at, and characters of a call or a result: both bound the time that a hostile text can take."""
+"""Maximum number of candidate calls, and of characters of a call or a result. Both bound the time for a hostile text.
+"""
 _SHOWN = 200
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
@@ -50,13 +51,15 @@ _DENIAL = re.compile(
 _CONDITION = re.compile(
     r"\b(?:if|elif|unless|until|when\w*|while|whether|suppose|assum\w+|after|once|either)\b", re.IGNORECASE
 )
-"""Words before a call that is no plain claim; other calls are taken out before these are looked for."""
+"""Words before a call that make it a condition, not a claim. Other calls are removed from the text before the search.
+"""
 _CODE = frozenset(
     ["or", "in", "is", "return", "yield", "await", "lambda", "def", "class", "raise", "else", "del", "print"]
 )
-"""The word before a call that is a part of something else."""
+"""Words directly before a call that make it a part of another statement."""
 _NEAR, _SENTENCE_CHARS = 4, 300
-"""Words before a colon that may deny what follows it, and characters of a sentence that are looked at."""
+"""Number of words before a colon that may deny the example, and number of characters of a sentence that are searched.
+"""
 _DENIED = re.compile(
     r"\b(?:not(?!\s+`?[-+\d'\"\[({])|never|cannot|\w+n['’]t|wrong\w*|incorrect\w*|mistak\w+|bugs?|broken"
     r"|(?:should|must)(?! hold)|expected|only|unless|if|when|fail\w*)\b",
@@ -66,7 +69,7 @@ _DENIED = re.compile(
 _PROSE = re.compile(r"(?<![A-Za-z])[A-Za-z]{2,}[ ,]{1,3}[A-Za-z]{2,}|^[A-Za-z ]+:$|^(?:#+ ?|\*\*)\w")
 _SENTENCE = re.compile(r"[.!?;][`)\"']*\s|\n[ \t]*\n|\n[ \t]*(?:[-*•]|\d+[.)])[ \t]")
 _ON = r"(?!\s*`?[-+\d'\"\[({])"
-"""A second value, which must not follow a comma or an `and`."""
+"""Lookahead: no second value follows a comma or an `and`."""
 _END = re.compile(
     rf"(?P<closed>[`)\"*_]{{0,4}})(?:[ \t]*(?:\Z|\n(?![ \t]*[a-z]+(?:[ \t\n,.]|\Z)))|[,.;:!?](?=\s|\Z){_ON}"
     rf"|[ \t]*(?:#|//|—|–)|[ \t]+\((?!\s*[-+\d'\"\[{{])|\s+(?:and|but|because|since)\b{_ON}"
@@ -77,16 +80,18 @@ _DISTURBS = re.compile(
     r"(?:for\b.+ in |with |while |async |await |del |global ).*:?$|@|[\w.\[\]'\" ,]+=(?!=).*\("
     r"|\w+[.\[][\w.\[\]'\"]* ?=(?!=)"
 )
-"""Code that may change what later calls give: blocks, assignments of what a call gives, and to parts of something."""
+"""Code that may change the result of later calls: blocks, assignments of a call's result, and assignments to parts of
+an object.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """A call and the result that it must have.
+    """A call and its required result.
 
-    `text` is the example as people read it, on one line. `name` is the function's, with dots where the words have some;
-    `args`, `kwargs` and `expect` are literals as in `core.tasks.held_out.ValueCase`. `rounded` tells how far a number
-    may be from a result that is written with two places or more behind the point, like 3.14; None for any other.
+    `text` is the example for people, on one line. `name` is the name of the function, with dots if the text has some.
+    `args`, `kwargs` and `expect` are literals as in `core.tasks.held_out.ValueCase`. `rounded` is the tolerance for a
+    number that is written with two or more decimals, like 3.14; None for any other result.
     """
 
     text: str
@@ -98,12 +103,12 @@ class Example:
 
 
 def read_examples(words: str) -> tuple[Example, ...]:
-    """The examples in the words of a task, in their order; each once, and at most `MOST`."""
+    """Return the distinct examples of a task's text in order, at most `MOST`."""
     return tuple(dict.fromkeys(_Words(words[:MOST_CHARS]).read_examples()))[:MOST]
 
 
 class _Words:
-    """The text of a task, with the code blocks in it and the lines of code that other code may depend on."""
+    """The text of a task, with its code blocks and the lines of code that other code may depend on."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -138,7 +143,7 @@ class _Words:
                 )
 
     def _read_result(self, end: int) -> tuple[str, int, str] | None:
-        """The result that a sign after a call gives, where it stops, and the sign."""
+        """Return the result after a call, the position where it ends, and the sign between them."""
         says = _SAYS.match(self._text, end)
         stop = _find_literal_end(self._text, says.end()) if says else None
         if says is None or stop is None or not _END.match(self._text, stop):
@@ -147,7 +152,7 @@ class _Words:
         return None if expect is None else (expect, stop, says["sign"])
 
     def _read_output(self, end: int) -> tuple[str, int, str] | None:
-        """The result that stands in the lines below a call at a prompt."""
+        """Return the result in the lines below a call at a prompt."""
         line = self._text.find("\n", end)
         rest = self._text[end : line if line >= 0 else len(self._text)].strip()
         if line < 0 or (rest and not (rest.startswith("#") and "doctest:" not in rest)):
@@ -163,7 +168,7 @@ class _Words:
         return None if expect is None else (expect, stop, "")
 
     def _is_claim(self, call: int, start: int, lead: str, stop: int, *, prompted: bool) -> bool:
-        """Tell whether a call with a result is plainly said to hold, and holds whatever other code did before."""
+        """Check whether a call's result is plainly claimed, and does not depend on earlier code."""
         fence = next(((a, b, info) for a, b, info in self._fences if a <= call < b), None)
         if fence and fence[2] not in _PYTHON:
             return False
@@ -173,7 +178,7 @@ class _Words:
             return False
         if prompted:
             return True
-        if lead[:1] in {" ", "\t", "-", "+"} and lead.rstrip().endswith("assert"):  # in a function, or of a patch
+        if lead[:1] in {" ", "\t", "-", "+"} and lead.rstrip().endswith("assert"):  # Inside a function or a patch.
             return False
         if not _BULLET.fullmatch(lead):
             if not _may_begin_after(lead):
@@ -186,10 +191,10 @@ class _Words:
         return not (clause and _DENIED.search(_drop_calls(clause[0])))
 
     def _find_intro(self, start: int) -> str:
-        """The line of prose that leads to a line with an example, empty without one."""
+        """Return the line of prose that introduces an example; empty if there is none."""
         for number, line in enumerate(reversed(self._text[max(0, start - 2000) : start].splitlines())):
             bare = line.strip()
-            if line.lstrip().startswith('File "'):  # of a traceback
+            if line.lstrip().startswith('File "'):  # A line of a traceback.
                 return "error"
             if not _PROSE.search(bare) or _SAYS.search(bare):
                 continue
@@ -198,7 +203,7 @@ class _Words:
         return ""
 
     def _disturbs(self, at: int, line: str) -> bool:
-        """Tell whether a line is code after which a call may give something else."""
+        """Check whether a line is code that may change the result of a later call."""
         prompt = _PROMPT.match(line)
         if not prompt and not any(a <= at < b for a, b, _ in self._fences):
             return False
@@ -217,14 +222,14 @@ def _split_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _find_fences(text: str) -> Iterator[tuple[int, int, str]]:
-    """Begin, end and language of each block between fences."""
+    """List the start, end and language of each fenced block."""
     marks = list(_FENCE.finditer(text))
     for opening, closing in zip(marks[::2], [*marks[1::2], None], strict=False):
         yield opening.end(), closing.start() if closing else len(text), opening[1].lower()
 
 
 def _find_closing(text: str, at: int) -> int | None:
-    """The place after the bracket that closes the one at a place."""
+    """Return the position after the bracket that closes the one at a position."""
     left, stop = list[str](), min(len(text), at + _LONGEST)
     while at < stop:
         char = text[at]
@@ -245,7 +250,7 @@ def _find_closing(text: str, at: int) -> int | None:
 
 
 def _find_literal_end(text: str, at: int) -> int | None:
-    """The place after the literal that begins at a place."""
+    """Return the position after the literal that begins at a position."""
     if match := _STRING.match(text, at) or _ATOM.match(text, at):
         return match.end()
     constructor = _MADE.match(text, at)
@@ -254,7 +259,7 @@ def _find_literal_end(text: str, at: int) -> int | None:
 
 
 def _read_literal(text: str) -> str | None:
-    """The literal that a text is, in the form of `core.code.literals`; None for anything else."""
+    """Return a text as a literal in the form of `core.code.literals`; None if it is not a literal."""
     node = _read_expression(text)
     try:
         value = literals.value_of(node) if node is not None else ...
@@ -266,7 +271,7 @@ def _read_literal(text: str) -> str | None:
 
 
 def _read_call(text: str) -> tuple[str, str, str] | None:
-    """Name, arguments and named arguments of a call with literals alone; None for anything else."""
+    """Return name, positional and keyword arguments of a call with literal arguments; None for any other text."""
     node = _read_expression(text)
     if not isinstance(node, ast.Call):
         return None
@@ -290,18 +295,18 @@ def _read_expression(text: str) -> ast.expr | None:
 
 
 def _is_signature(call: tuple[str, str, str], expect: str, sign: str) -> bool:
-    """Tell whether it may be a function's head: `main() -> None`, `run(tries=3) -> "Result"`."""
+    """Check whether an example may be the head of a function: `main() -> None`, `run(tries=3) -> "Result"`."""
     return sign in {"->", "→", "=>", "==>", "➞"} and call[1] == "()" and (expect == "None" or expect[:1] in "'\"")
 
 
 def _rounding(expect: str) -> float | None:
-    """Half a unit of the last place of the numbers in a result."""
+    """Return half a unit of the last decimal of the numbers in a result; None without at least two decimals."""
     places = [len(digits) for digits in re.findall(r"\d\.(\d{2,})(?![\de])", expect)]
     return 0.5 * 10.0 ** -min(places) if places and expect[0] not in "'\"b" else None
 
 
 def _may_begin_after(lead: str) -> bool:
-    """Tell whether a call may begin a claim after these words of its line: it is no part of an expression."""
+    """Check whether a call may begin a claim after this part of its line, as it is no part of an expression."""
     last, before = lead[-1:], lead[-2:-1]
     if last in '`"':
         lead = lead[:-1]
@@ -320,7 +325,7 @@ def _keep_last_words(text: str) -> str:
 
 
 def _drop_calls(text: str) -> str:
-    """Words without what stands in backticks or in brackets of a call."""
+    """Return a text without the parts in backticks and without calls."""
     return re.sub(r"`[^`\n]*`|[\w.]+\([^()\n]*\)", " ", text)
 
 

@@ -1,9 +1,9 @@
-"""Reads from the words of a task which functions, classes and files have to exist when it is done.
+"""Finds in a task's text the functions, classes and files that must exist when the task is done.
 
     Write `add(a, b)`.   Implement a class `Stack`.   Create the file `shop/cart.py` with `total(prices)`.
 
-Only what a sentence asks for directly counts: its verb is add, write, create or implement, and stands first. What a
-program is to write or create when it runs stands in the middle of a sentence, and is none of it.
+Only direct requests count: the sentence begins with the verb add, write, create or implement. If these verbs are in the
+middle of a sentence, they describe what a program does when it runs, and are ignored.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ _NO_NAMES = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | {"null", "und
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedNames:
-    """The names that the words of a task ask for.
+    """The names that a task's text asks for.
 
-    `defined` are functions and classes, `files` are paths; each has to be there when the task is done. `mentioned` are
-    names of something that the words do not tell; they have to occur somewhere. Tests are not among them: those of the
-    agent's own may have other names.
+    `defined` are functions and classes, and `files` are paths; each must exist when the task is done. `mentioned` are
+    names of an unknown kind, which must occur somewhere. Tests are excluded, because the agent's own tests may have
+    other names.
     """
 
     defined: tuple[str, ...] = ()
@@ -80,11 +80,11 @@ class AskedNames:
 
 
 def read_names(words: str, called: Collection[str] = ()) -> AskedNames:
-    """Read the names that the words of a task ask for.
+    """Read the names that a task's text asks for.
 
     Args:
-        words: the task's.
-        called: functions that examples in the words call; such a one need not stand in backticks to be asked for.
+        words: the task's text.
+        called: functions that examples in the text call. Such a function counts even without backticks.
     """
     reader = _Reader(words[:MOST_CHARS], called)
     reader.read()
@@ -127,10 +127,10 @@ class _Reader:
             self._read_name(more["quoted"], "file", more.end())
 
     def _read_name(self, quoted: str, kind: str, end: int, *, verb: str = "add", first: bool = False) -> str:
-        """Take what stands in backticks, and tell what it is; empty where that is not known."""
+        """Record a quoted name or path, and return its kind; empty if the kind is unknown."""
         text = quoted.strip()
         if kind != "code" and self._is_file(text.lower(), kind, first=first):
-            listed = verb == "add" and re.match(r"\s{1,9}to\b", self._text[end : end + 20])  # in `.gitignore`, for one
+            listed = verb == "add" and re.match(r"\s{1,9}to\b", self._text[end : end + 20])  # E.g. to `.gitignore`
             self.files += [] if listed or is_test_path(text) else [text]
             return "file"
         if kind == "file":
@@ -150,12 +150,12 @@ class _Reader:
 
     @staticmethod
     def _is_file(text: str, kind: str, *, first: bool) -> bool:
-        """Tell whether a text is the path of a file to be written, and not of one that a program may write."""
+        """Check whether a text is the path of a file to be written, not of a file that a program may write."""
         ending = _ANY if kind == "file" and first else _SOURCE
         return bool(ending.search(text) and _PATH.fullmatch(text)) and ".." not in text
 
     def _is_listed_behaviour(self, start: int) -> bool:
-        """Tell whether a sentence is an item of a list under a line with a colon: it may say what a program does."""
+        """Check whether a sentence is a list item below a colon, and so may describe what a program does."""
         if not re.match(rf"\s{{1,20}}{_ITEM}", self._text[start : start + 80]):
             return False
         above = (line.strip() for line in reversed(self._text[max(0, start - 2000) : start + 1].splitlines()))
@@ -163,7 +163,7 @@ class _Reader:
 
 
 def _read_kind(between: str) -> str | None:
-    """Read the kind of a name from the words before it: code, file or nothing (empty); None for anything else."""
+    """Return a name's kind from the words before it: code, file or empty (not stated); None for other kinds."""
     words = between.lower().split()
     while words and words[-1] in {"called", "named"}:
         words.pop()
@@ -177,5 +177,5 @@ def _read_kind(between: str) -> str | None:
 
 
 def find_paths(words: str) -> Iterator[str]:
-    """The paths of Python files that the words of a task name."""
+    """List the paths of Python files in a task's text."""
     yield from dict.fromkeys(re.findall(r"(?<![\w./-])(?:[\w-]+/)*[\w-]+\.py\b", words[:MOST_CHARS]))

@@ -1,14 +1,14 @@
-"""Holds a change that passed to the words of its task: examples are called, names and files are looked for.
+"""Compares a passing change with its task's text: calls the examples, and looks for the names and files.
 
-Self-written tests cannot see that a change answers another task, for they do so too. The words of the task often say
-enough to see it (`verdict.word_examples`, `verdict.word_names`). The calls are made in the sandbox like those of
-held-out cases, and compared outside. What the change does not do is no failure of its tests: `Verdict.unmet` has it,
-and whoever walks the phases decides.
+Self-written tests cannot detect that a change solves another task, because they test that other task. The task's text
+often can (`verdict.word_examples`, `verdict.word_names`). The calls run in the sandbox like those of held-out cases,
+and are compared outside. An unmet requirement is not a failure of the tests: it goes into `Verdict.unmet`, and the
+engine that runs the phases decides.
 
-A right change must not be refused, so an example says nothing where it is not clear what it calls, where the call fails
-for what the sandbox does not have, where the result is no plain value, where the tree without the change answers so
-already (the words describe a bug then), and where the tests or cases that came with the task make a call with the same
-arguments: these say what is right.
+A right change must not be refused, so an example is ignored if it is unclear what it calls, if the call fails for what
+the sandbox lacks, if the result is no plain value, or if the tree without the change already returns it (then the text
+describes a bug). It is also ignored if the tests or cases of the task make a call with the same arguments, because
+these define the right result.
 """
 
 from __future__ import annotations
@@ -36,19 +36,22 @@ from nightshift.verdict.word_examples import Example, read_examples
 from nightshift.verdict.word_names import find_paths, read_names
 
 _MOST, _SHOWN = 5, 80
-"""Sentences in a verdict, and characters of a value in one."""
+"""Maximum number of sentences in a verdict, and of characters of a value in a sentence."""
 _MOST_FILES = 5000
-"""Files of the base in which a name is looked for that the change does not define."""
+"""Maximum number of base files that are searched for a name that the change does not define."""
 _OF_THE_SANDBOX = frozenset({"OSError", "ImportError", "EOFError", "MemoryError", "SystemExit", "KeyboardInterrupt"})
-"""Exceptions for want of files, a network, packages or a terminal."""
+"""Exceptions that may be caused by missing files, network, packages or terminal."""
 _REL = 1e-6
-"""The relative difference between numbers that count as the same."""
+"""Relative tolerance between numbers that count as equal."""
 _PRINTS = re.compile(r"\bprint\(|\bstdout\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Call:
-    """An example as a call; `prints` tells that its file prints, so that the result may be what is printed."""
+    """An example as a call.
+
+    `prints` is true if its file prints, so that the result may be printed instead of returned.
+    """
 
     example: Example
     case: ValueCase
@@ -56,16 +59,16 @@ class _Call:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """The same for calls that differ in their result alone."""
+        """A key that is equal for calls that differ only in their result."""
         return self.case.call, self.case.args, self.case.kwargs
 
 
 async def check_words(job: SuiteJob, verdict: Verdict, asker: Asker) -> Verdict:
-    """The verdict with what the words of the task say and the change does not do.
+    """Return the verdict with the requirements of the task's text that the change does not meet.
 
     Args:
-        job: what the verdict is on; `job.asked` are the words.
-        verdict: one that passed.
+        job: the job of the verdict; `job.asked` is the text.
+        verdict: a passing verdict.
         asker: makes calls in the sandbox.
 
     Raises:
@@ -88,7 +91,7 @@ async def check_words(job: SuiteJob, verdict: Verdict, asker: Asker) -> Verdict:
 
 
 def _find_missing(job: SuiteJob, words: str, examples: Sequence[Example]) -> Iterator[str]:
-    """List sentences on what the words ask for by name and the changed tree does not have."""
+    """Describe the names and files that the text asks for and the changed tree does not have."""
     asked = read_names(words, [example.name for example in examples])
     after = _Changed(job)
     for name in asked.defined:
@@ -105,7 +108,7 @@ def _find_missing(job: SuiteJob, words: str, examples: Sequence[Example]) -> Ite
 
 
 class _Changed:
-    """The tree of a job with its change: first what is new in it, and the base only for what is not found there."""
+    """The tree of a job with its change. New files are searched first, the base only if they do not have the name."""
 
     def __init__(self, job: SuiteJob) -> None:
         self._job = job
@@ -113,16 +116,16 @@ class _Changed:
         self._new = {path: text for path, text in self._over.items() if text is not None}
 
     def defines(self, name: str) -> bool:
-        """Tell whether a function or class of this name may be defined."""
+        """Check whether a function or class of this name may be defined."""
         return any(_defines(path, text, name) for path, text in self._read_texts())
 
     def mentions(self, name: str) -> bool:
-        """Tell whether a name occurs anywhere."""
+        """Check whether a name occurs anywhere."""
         word = re.compile(rf"\b{re.escape(name)}\b")
         return any(word.search(text) for _, text in self._read_texts())
 
     def has(self, path: str) -> bool:
-        """Tell whether a file of this name is there, in whatever folder."""
+        """Check whether a file of this name exists in any folder."""
         gone = {each for each, text in self._over.items() if text is None}
         last = path.rpartition("/")[2].casefold()
         present = (self._job.base.entries().keys() - gone) | self._new.keys()
@@ -148,7 +151,7 @@ def _defines(path: str, text: str, name: str) -> bool:
 
 
 async def _find_calls(job: SuiteJob, words: str, examples: Sequence[Example], asker: Asker) -> Sequence[_Call]:
-    """The examples that call a function of one file that the change has, or that the words name."""
+    """List the examples that call a function of exactly one file that the change contains or the text names."""
     if job.language is not Language.PYTHON or not examples:
         return ()
     roots = await asker.roots(job)
@@ -176,7 +179,7 @@ def _resolve(job: SuiteJob, words: str, examples: Sequence[Example], roots: Sequ
 
 
 def _read_arguments(tests: Files) -> Iterator[tuple[str, str]]:
-    """The literal arguments of each call in tests."""
+    """List the literal arguments of each call in the tests."""
     for text in tests.values():
         tree = parse_quietly(text)
         for node in ast.walk(tree) if tree else ():
@@ -193,14 +196,14 @@ def _is_module(path: str) -> bool:
 
 
 def _find_named(job: SuiteJob, words: str) -> list[str]:
-    """Modules of the base that the words name."""
+    """List the base's modules that the text names."""
     wanted = tuple(find_paths(words))
     paths = (path for path in job.base.entries() if _is_module(path)) if wanted else ()
     return [path for path in paths if any(f"/{path}".endswith(f"/{each}") for each in wanted)]
 
 
 def _find_places(name: str, defined: Mapping[str, Collection[str]]) -> list[str]:
-    """The files that define a function, which may be named with its module."""
+    """List the files that define a function; its name may include the module."""
     *module, function = name.split(".")
     holders = [path for path, names in defined.items() if function in names]
     return [path for path in holders if not module or _split_path(path)[-len(module) :] == module]
@@ -211,14 +214,14 @@ def _split_path(path: str) -> list[str]:
 
 
 def _name_module(path: str, roots: Sequence[str]) -> str:
-    """The name under which a file is imported; empty where it has none."""
+    """Return the name under which a file is imported; empty if it has none."""
     inside = [path.removeprefix(f"{root}/") for root in roots if path.startswith(f"{root}/")]
     parts = _split_path(min([path, *inside], key=len))
     return ".".join(parts) if all(map(str.isidentifier, parts)) else ""
 
 
 async def _weigh_calls(job: SuiteJob, calls: Sequence[_Call], asker: Asker) -> tuple[tuple[str, ...], int]:
-    """Sentences on the examples that the change does not answer as they say, and how many it does."""
+    """Describe the examples that the change does not satisfy, and count those that it does."""
     replies = await asker.call(job, [call.case for call in calls])
     right = {call for call, reply in zip(calls, replies, strict=True) if weigh(call.case, reply) is Finding.RIGHT}
     given = {call: _describe(call, reply) for call, reply in zip(calls, replies, strict=True) if call not in right}
@@ -233,7 +236,7 @@ async def _weigh_calls(job: SuiteJob, calls: Sequence[_Call], asker: Asker) -> t
     }
     answered = {
         call.key for call in right - answered_before
-    }  # the words say two things of it, and the change does one of them
+    }  # The text gives two results for the call, and the change returns one of them.
     unmet = [
         f"the words of the task say {call.example.text}; the change gives {text}"
         for call, text in wrong.items()
@@ -243,7 +246,7 @@ async def _weigh_calls(job: SuiteJob, calls: Sequence[_Call], asker: Asker) -> t
 
 
 def _describe(call: _Call, reply: Reply | None) -> str:
-    """Describe the answer of a call that is not right, for people; empty where it says nothing of the change."""
+    """Describe a wrong answer of a call for people; empty if it proves nothing about the change."""
     if reply is None or reply.how not in {"value", "raised"}:
         return ""
     if reply.how == "raised":

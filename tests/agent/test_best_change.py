@@ -1,4 +1,4 @@
-"""The best change of an attempt: which one it is, and that it outlives a restart."""
+"""The best change of an attempt: how it is chosen, and that it survives a restart."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TESTS = {
 
 
 def code(*right: int) -> str:
-    """Code that gives the right sum for these first numbers alone."""
+    """Return code that is only right for these first numbers."""
     return block("add.py", f"def add(a, b):\n    return a + b if a in {right!r} else None\n")
 
 

@@ -1,4 +1,4 @@
-"""The checks before a run: what is blocked goes back unrun, what is asked holds, what is noted is told once."""
+"""The checks before a run: blocked changes go back unrun, questions hold the attempt, notes are reported once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ASK = Ask(kind=AskKind.FINDING, subject="finding:x.ask:add.py", question="May it
 
 @dataclass
 class WordGate:
-    """Finds words in a change; each of the findings is the same but for its line."""
+    """A check that finds a word in changes; its findings only differ in their lines."""
 
     word: str = "eval"
     severity: Severity = Severity.BLOCK

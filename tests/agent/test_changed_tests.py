@@ -1,4 +1,4 @@
-"""Existing tests change only where the change of the code breaks them, and only with a word for it."""
+"""Existing tests change only if the change of the code breaks them, and only with consent."""
 
 from __future__ import annotations
 

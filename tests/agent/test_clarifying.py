@@ -1,4 +1,4 @@
-"""CLARIFYING: vague words become a specification, and questions wait for the owner where he wants them."""
+"""CLARIFYING: vague descriptions become a specification, and questions wait for an owner who wants them."""
 
 from __future__ import annotations
 

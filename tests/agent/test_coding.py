@@ -1,4 +1,4 @@
-"""CODING: what is taken, what is asked for again, and what never runs."""
+"""CODING: which replies are accepted, what is asked for again, and what never runs."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ async def test_a_task_without_tests_that_is_done_already_is_judged_by_tests_writ
 
 
 async def go_on(bench: Bench, case: AttemptContext, held: AttemptState, answer: str = "") -> AttemptState:
-    """The attempt when its owner has answered what it asked; he agrees where he says nothing."""
+    """Continue the attempt after the owner's answer; an empty answer is consent to the refusal."""
     (subject,) = (ask.subject for ask in held.asks)
     assert held.held_in is not None
     yes, no = (frozenset({subject} if is_granted else ()) for is_granted in (answer, not answer))

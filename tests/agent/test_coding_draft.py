@@ -1,4 +1,4 @@
-"""A change while it is written: names that are refused, links that are not followed, and how much it may hold."""
+"""A change while it is written: refused names, links that are not followed, and size limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.trees import TextTree
 
 
 class LinkedTree(TextTree):
-    """A tree that holds a link, `link`, beside its files."""
+    """A tree that has a link, `link`, beside its files."""
 
     def unwritable(self) -> frozenset[str]:
         return frozenset({"link"})

@@ -1,4 +1,4 @@
-"""The conventions of a repository: read from the base alone, the nearest first, within their length, as data."""
+"""The conventions of a repository: read from the base alone, nearest first, within their limit, quoted as data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Definitions of an answer go into the file to which they belong, and nothing else of it changes."""
+"""Definitions of an answer replace those of the file to which they belong, and nothing else in it changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SEARCH/REPLACE edits: applied where they fit once, refused with the nearest real lines everywhere else."""
+"""SEARCH/REPLACE edits: applied if they match once, otherwise refused with the nearest real lines."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_large_repetitive_files_are_searched_to_their_end(search: str) -> None:
         apply_edit("a\n" * 60_000, edit(search, "x\n"))
 
 
-# --- edits that come again
+# --- repeated edits
 
 
 GUARD = "    if r < 0:\n        raise ValueError(r)\n"

@@ -1,4 +1,4 @@
-"""The tool loop: what the model sees of its calls, when the conversation ends, and what is never done twice."""
+"""The tool loop: what the model sees of its calls, when the conversation ends, and what never runs twice."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DONE = "```done\nAdd instead of subtracting\n```"
 
 @dataclass
 class Records:
-    """A log of calls in memory, which can be taken over by a second life."""
+    """A log of calls in memory, which a resumed attempt can read."""
 
     records: dict[ToolPlace, ToolRecord] = field(default_factory=dict)
     saved: list[ToolPlace] = field(default_factory=list)
@@ -51,7 +51,7 @@ class Records:
 
 @dataclass
 class Shell:
-    """A shell that answers by a function and counts."""
+    """A shell whose results come from a function, and which records its jobs."""
 
     answer: Callable[[ShellJob], ShellResult]
     jobs: list[ShellJob] = field(default_factory=list)
@@ -457,16 +457,16 @@ async def test_without_a_sandbox_there_are_no_tools_that_execute() -> None:
     assert not {"run", "run_tests"} & {spec.name for spec in codings(bench)[0].tools}
 
 
-# --- a life after a death
+# --- resuming after a crash
 
 
 class Died(Exception):
-    """The daemon."""
+    """The daemon died."""
 
 
 @dataclass
 class Mortal:
-    """A model that stores its replies by place, as the gateway does, and dies where it is told."""
+    """A model that stores its replies by position, as the gateway does, and dies at a given call."""
 
     model: Any
     dies_at: int

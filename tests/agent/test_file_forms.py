@@ -1,4 +1,4 @@
-"""A file keeps its encoding, mark, line ends, last newline and name, in whichever way a model changes it."""
+"""A file keeps its encoding, byte order mark, line ends, last newline and name, however a model changes it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def call_write_file(draft: Draft, head: str) -> None:
 
 WAYS = [send_whole, send_edit, send_diff, send_patch, call_edit, call_write_file]
 FORMS: dict[str, tuple[str, str, Callable[[str], bytes]]] = {
-    # name of the file, lines above the function, how its text is written
+    # name of the file, lines above the function, and how its text is encoded
     "plain": (PATH, "", str.encode),
     "a name in NFD": (NFD, "", str.encode),
     "CRLF": (PATH, "", lambda text: text.replace("\n", "\r\n").encode()),

@@ -1,4 +1,4 @@
-"""The map of a repository: what is near to a task, and what is read only once."""
+"""The ranking of a repository's files: which are near to a task, and that each is read only once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WORK = AttemptState(phase=Phase.CODING, base="0" * 40)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counting(FileTree):
-    """A tree that is told how often it is read."""
+    """A tree that records its reads."""
 
     reads: list[str] = None  # type: ignore[assignment]  # given by each test
     hashes: Mapping[str, str] = None  # type: ignore[assignment]  # made once: thousands of files are hashed

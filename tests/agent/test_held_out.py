@@ -1,4 +1,4 @@
-"""The loop with held-out cases: no prompt shows them, a table of the shown answers is not committed, a rule is."""
+"""The loop with held-out cases: no prompt shows them; a table of the shown answers is not committed, a rule is."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RULE = block("double.py", 'def twice(text):\n    return f"{text}-{text}"\n')
 
 
 class Cheat:
-    """A model that reads the tests in its prompt and answers with a table of what they expect."""
+    """A model that reads the tests in its prompt and answers with a table of their expected values."""
 
     def __init__(self) -> None:
         self.prompts: list[str] = []
@@ -43,7 +43,7 @@ class Cheat:
 
 
 class Honest(Cheat):
-    """The same with a rule for an answer."""
+    """The same model, but it answers with a rule."""
 
     async def complete(self, request: ModelRequest) -> Completion:
         reply = await super().complete(request)
@@ -107,7 +107,7 @@ async def test_a_rule_is_committed_as_verified_at_the_first_try() -> None:
 
 
 class Told(Honest):
-    """An honest one that has seen what is held out, and says so."""
+    """An honest model that reports that it has seen held-out cases."""
 
     async def complete(self, request: ModelRequest) -> Completion:
         reply = await super().complete(request)

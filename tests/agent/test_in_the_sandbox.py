@@ -1,4 +1,4 @@
-"""The loop with the suite that the daemon uses: what the two rooms have to agree on."""
+"""The loop with the daemon's own suite: what loop and sandbox must agree on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JavaScript for prompts: signatures, imports that exist or are wanted, tests that assert nothing, syntax."""
+"""JavaScript for prompts: signatures, existing and wanted imports, tests that assert nothing, and syntax."""
 
 from __future__ import annotations
 

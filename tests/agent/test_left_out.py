@@ -1,4 +1,4 @@
-"""A text that stands for a rest, or drops much of a file, is sent back; what only speaks of a rest is not."""
+"""A text with a placeholder, or one that drops much of a file, is sent back; a mere mention of a rest is not."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def test_a_file_that_holds_such_a_patch_is_a_file() -> None:
 
 TWICE = "def f():\n    return 1\n\n\ndef g():\n    return 1\n\n\nclass A:\n    def f(self):\n        return 1\n"
 CHANGES = {
-    # what stands behind the name of the file: text before, text after
+    # patch below the file's name: old text, new text
     "@@ def g():\n-    return 1\n+    return 2\n": ("def g():\n    return 1", "def g():\n    return 2"),
     "@@ class A:\n@@     def f(self):\n-        return 1\n+        return 2\n": (
         "        return 1",

@@ -1,4 +1,4 @@
-"""The loop as a library: the caller's own functions in the place of a model."""
+"""The loop as a library: the caller's own functions replace a model."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ async def test_who_never_gets_it_right_is_told_why_it_ended() -> None:
 
 
 class Literal(PlainSuite):
-    """Holds files that pass to an example of the task's words, as the suite of the daemon does."""
+    """A suite that compares passing files with an example in the task's description, as the daemon's suite does."""
 
     async def judge(self, job: SuiteJob) -> Verdict:
         return replace(await super().judge(job), unmet=("the words say add(1, 2) == 4",))
@@ -146,5 +146,5 @@ def test_the_example_of_the_page_runs_in_the_real_sandbox(tmp_path: Path) -> Non
 
 
 def _matches(wanted: str, line: str) -> bool:
-    """Tell whether a line is as the page says, which leaves its ends to an ellipsis."""
+    """Check whether a line is as the page shows it; there, an ellipsis may replace the line's end."""
     return line.startswith(wanted.removesuffix("…")) if wanted.endswith("…") else line == wanted

@@ -142,14 +142,14 @@ async def test_an_interruption_leaves_the_attempt_at_its_last_stored_step() -> N
 
 
 def make_script(outcomes: dict[Phase, list[Outcome]]) -> dict[Phase, Runner]:
-    """Phases that answer from lists, and change files as their real ones do."""
+    """Return phases that answer from lists, and change files as the real ones do."""
     count = itertools.count()
 
     def phase(name: Phase) -> Runner:
         async def run(case: AttemptContext, work: AttemptState, tools: AgentServices) -> Step:
             outcome = outcomes[name].pop(0)
             if outcome is Outcome.SPLIT and (not case.split or work.iteration):
-                outcome = Outcome.OK  # the rules know no other split; a test of their own oversteps them
+                outcome = Outcome.OK  # only the first plan may split; another test breaks this rule
             if name is P.CODING:
                 work = replace(work, change={"x.py": str(next(count))}, iteration=work.iteration + 1)
             if name is P.TESTING:

@@ -1,4 +1,4 @@
-"""Files by what a task names them by: as if all were looked at each time, and read once."""
+"""Files by the names with which a task mentions them: the same result as reading all, but each is read once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORDS, NAMES = frozenset({"rate", "limit", "stock"}), ["RateLimiter", "stock", "
 
 
 class Reading:
-    """An index over trees given as path to text, which are their own content ids; `read` has what was looked at."""
+    """An index over trees given as path to text, where a text is its own content id; `read` records the reads."""
 
     def __init__(self, most: int = 100) -> None:
         self.index, self.read = NameIndex(words_of_name, most), list[str]()

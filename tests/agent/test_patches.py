@@ -1,4 +1,4 @@
-"""A change in pieces: every line is in one of them, under its number."""
+"""A change in pieces: every line is in one of them, with its number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small model is asked as a person would ask: the task, what there is, and the file to send."""
+"""A small model is asked as a person would ask: the task, the existing files, and the file to send."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans that split a task: what is read, what is refused and with which sentence, and how PLANNING asks again."""
+"""Plans that split a task: how they are read, which are refused with which sentence, and how PLANNING asks again."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ NEEDS = "1. Write a.py with `toolz`.\n\nPackages: toolz, Flask-Login."
 
 @dataclass
 class PackageGate:
-    """Asks for what a plan names, as the check of packages does, and looks at nothing else."""
+    """A check that asks for a plan's packages, as the package check does, and checks nothing else."""
 
     seen: list[tuple[str, ...]] = field(default_factory=list)
 

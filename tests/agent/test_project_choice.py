@@ -1,4 +1,4 @@
-"""The project of a workspace's task: the choice of a plan, the default, and the files that the task sees then."""
+"""The project of a workspace's task: the plan's choice, the default, and the files that the task then sees."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ async def test_only_a_plan_chooses_and_only_once() -> None:
 
 
 class Wants:
-    """Asks for every package that a plan names and that is not decided on."""
+    """A check that asks for every package of a plan that is not decided yet."""
 
     async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
         subjects = [package_subject(name) for name in job.wanted]
@@ -196,7 +196,7 @@ def test_what_was_decided_for_the_task_itself_comes_before_what_its_project_know
 
 
 class Declares:
-    """A check that names a package in a file."""
+    """A check that declares a package in a file."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -214,7 +214,7 @@ async def test_packages_are_declared_in_the_very_tree_that_is_judged() -> None:
 
 
 class DeclaresWhatIsUsed:
-    """Names httpx where a file of the change imports it."""
+    """A check that declares httpx if a file of the change mentions it."""
 
     async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
         used = any("httpx" in (text or "") for path, text in job.change.items() if path.endswith(".py"))
@@ -249,15 +249,15 @@ REMOVE = "Remove the project stat with all of its files: `mean(x)` in mean.py is
 
 
 class RemovalSuite(PlainSuite):
-    """Passes what leaves nothing, and tries out tests of the base by name, as the real suite does."""
+    """A suite that passes a change which leaves nothing, and runs named tests of the base, as the real suite does."""
 
     async def try_out(self, job: SuiteJob) -> Trial:
-        """The run of the named tests."""
+        """Run the named tests."""
         there = {path: read_text(job.base, path) for path in job.only}
         return await super().try_out(replace(job, given={**there, **job.given}))
 
     async def judge(self, job: SuiteJob) -> Verdict:
-        """The verdict; `jobs` has what was asked."""
+        """Return the verdict; `jobs` records the requests."""
         return removal.passed(job) if removal.leaves_nothing(job) else await super().judge(job)
 
 

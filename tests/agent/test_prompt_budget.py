@@ -1,4 +1,4 @@
-"""No prompt is longer than its limit, whatever it is made of; what is left out is left out whole, and named."""
+"""No prompt exceeds its limit, whatever its content; parts are left out whole, and named."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TESTS = {"test_add.py": "from add import add\n\n\ndef test_add():\n    assert ad
 
 @cache
 def many() -> Mapping[str, str]:
-    """Five thousand files, each of them some lines."""
+    """Return five thousand files of a few lines each."""
     return dict(map(_make_file, range(5000)))
 
 
@@ -46,7 +46,7 @@ def _make_file(n: int) -> tuple[str, str]:
 
 
 class Known(FileTree):
-    """A tree whose list of files is made once."""
+    """A tree whose list of files is computed once."""
 
     listed: Mapping[str, str] = {}
 
@@ -64,7 +64,7 @@ def tools_of(prompt_tokens: int, gauge: Gauge, *, large: bool) -> AgentServices:
 
 
 def prompts_of(case: AttemptContext, work: AttemptState, tools: AgentServices) -> list[tuple[Phase, Prompt]]:
-    """The first question of every phase."""
+    """Return the first question of every phase."""
     prompts = [
         (P.PLANNING, planning._request(case, work, tools)),
         (P.CODING, coding.first_request(case, work, tools)[1]),
@@ -138,7 +138,7 @@ def test_no_prompt_about_five_thousand_files_is_longer_than_its_limit(explore: E
 
 
 def test_the_least_limit_leaves_room_beside_the_instructions_of_every_phase() -> None:
-    """The smallest whole prompt takes two thirds at most: in both languages, each form of edits, with a split."""
+    """Check that the smallest whole prompt takes at most two thirds, for each language, edit format and split."""
     for form, split, language in product(EditFormat, (False, True), (Language.PYTHON, Language.JAVASCRIPT)):
         case = case_for("Add.", tests=TESTS)
         case = replace(case, task=replace(case.task, spec=replace(case.task.spec, language=language, split=split)))

@@ -1,4 +1,4 @@
-"""The parts of a repository in a prompt, within a budget and never in pieces."""
+"""The parts of a repository in a prompt: within a budget, and never in fragments."""
 
 from __future__ import annotations
 

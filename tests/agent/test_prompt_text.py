@@ -1,4 +1,4 @@
-"""Prompts: the phase comes first, data stays data, and what is stable comes before what changes."""
+"""Prompts: the phase comes first, data stays data, and stable parts come before changing ones."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_prompts_are_complete_texts(path: Path) -> None:
     phases = {name: phase for phase, name in FILES.items()} | {"explorer": Phase.CODING}
     if path.parent == PROMPTS and path.stem in phases:
         assert text.startswith(f"Phase: {phases[path.stem]}\n\n# ")
-    elif path.stem != "endings_again":  # stands within a complaint
+    elif path.stem != "endings_again":  # part of a complaint
         assert text.startswith("# ")
 
 

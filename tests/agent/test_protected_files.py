@@ -1,4 +1,4 @@
-"""Files that steer tools are the owner's to allow: by naming them, by what he asks for, or by bringing them."""
+"""Files that steer tools need the owner's consent: the owner names them, asks for their purpose, or brings them."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ OLD = "from add import add\n\n\ndef test_old():\n    assert add(2, 3) == -1\n"
 
 
 class WithOld(PlainSuite):
-    """Runs tests of the repository beside the given ones."""
+    """A suite that also runs tests of the repository."""
 
     def __init__(self, old: str = OLD) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Replies into files: every style that models are known to use, and everything else refused with a sentence."""
+"""Reading replies into files: every style that models are known to use; all others are refused with a sentence."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read(text: str, *expected: str, finish: Finish = Finish.STOP, calls: tuple[T
 def read_or_none(
     text: str, *expected: str, finish: Finish = Finish.STOP, calls: tuple[ToolCall, ...] = ()
 ) -> Parsed | None:
-    """The reading, or None for a reply that is refused with a sentence; anything else is raised."""
+    """Return the parsed reply, or None if it is refused with a sentence; any other error is raised."""
     try:
         return read(text, *expected, finish=finish, calls=calls)
     except BadReply as bad:
@@ -39,7 +39,7 @@ def read_or_none(
         return None
 
 
-# --- styles, each as a writer that the round trip below uses too
+# --- styles, each as a writer that the round trip below also uses
 
 
 def ticks(text: str, mark: str = "`") -> str:

@@ -1,4 +1,4 @@
-"""REVIEW and AUDIT: what they see, what sends a change back, and what they can not stop or let through."""
+"""REVIEW and AUDIT: what they see, what sends a change back, and what they cannot stop or let through."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ async def test_a_part_that_cannot_be_read_takes_nothing_from_the_others() -> Non
 
 
 class Counts:
-    """A check that blocks `eval`, and counts."""
+    """A check that blocks `eval`, and records its calls."""
 
     def __init__(self) -> None:
         self.seen: list[str] = []
@@ -320,7 +320,7 @@ async def test_a_long_change_is_read_whole_in_several_questions() -> None:
 
 
 class Warns:
-    """A gate with one finding."""
+    """A check with one finding."""
 
     async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
         finding = Finding(

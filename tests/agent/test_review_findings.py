@@ -1,4 +1,4 @@
-"""Findings as models write them: read where they can be, refused with a reason where not."""
+"""Findings as models write them: readable ones are read, others refused with a reason."""
 
 from __future__ import annotations
 

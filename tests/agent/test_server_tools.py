@@ -1,4 +1,4 @@
-"""Tools of servers in the tool loop: offered to who writes the change and to nobody else, stored, taken for data."""
+"""Tools of servers in the tool loop: offered only to the writing phase, stored, and treated as data."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LOOKUP = f"```{NAME} word=right\n```"
 
 @dataclass
 class Books:
-    """A server with one tool; `calls` are those that were made."""
+    """A server with one tool; `calls` records its calls."""
 
     faults: Mapping[str, str] = field(default_factory=dict)
     calls: list[ToolCall] = field(default_factory=list)

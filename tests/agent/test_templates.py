@@ -1,4 +1,4 @@
-"""Forms of replies that come back in place of an answer are none."""
+"""Reply forms that come back unchanged do not count as answers."""
 
 from __future__ import annotations
 

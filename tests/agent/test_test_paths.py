@@ -1,4 +1,4 @@
-"""Paths of the agent's own tests: named for what they test, never in the place of another's."""
+"""Paths of the agent's own tests: named after what they test, never overwriting another test."""
 
 from __future__ import annotations
 

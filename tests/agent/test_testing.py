@@ -1,4 +1,4 @@
-"""TESTING: the suite judges; tests of the agent's own are judged first."""
+"""TESTING: the suite judges; the agent's own tests are checked first."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ async def test_feedback_says_what_changed_since_the_last_run() -> None:
 
 
 class Picky(PlainSuite):
-    """Leaves out what lies in `tests/`, as a suite may that knows more than the guards."""
+    """A suite that leaves out everything in `tests/`, as a suite with stricter rules than the guards may."""
 
     async def judge(self, job: SuiteJob) -> Verdict:
         verdict = await super().judge(job)
@@ -207,7 +207,7 @@ async def test_tests_that_are_weakened_in_the_second_round_are_refused(old: str,
 
 
 class Reader(PlainSuite):
-    """Refuses documentation with the word wrong in it, as the judge of documentation refuses a dead link."""
+    """A suite that refuses documentation containing the word "wrong", as the documents' judge refuses a dead link."""
 
     async def judge(self, job: SuiteJob) -> Verdict:
         if not job.documents:
@@ -299,7 +299,7 @@ def test_words_tell_whether_behaviour_is_to_stay_as_it_is(words: str, answer: bo
 
 @dataclass
 class Kept(PlainSuite):
-    """Finds that the tests of the base reach the change, and whether they notice its mutants."""
+    """A suite in which the base's tests reach the change; `is_strong` says whether they notice its mutants."""
 
     is_strong: bool = True
 
@@ -325,7 +325,7 @@ async def test_own_tests_of_a_refactoring_are_asked_for_only_where_those_of_the_
 
 
 class Unmoved(PlainSuite):
-    """Judges each change by tests of the base alone."""
+    """A suite that judges each change by the base's tests alone."""
 
     async def judge(self, job: SuiteJob) -> Verdict:
         verdict = await super().judge(job)
@@ -346,7 +346,7 @@ SAYS = "the words of the task say add(1, 2) == 3; the change gives -1"
 
 
 class Literal(PlainSuite):
-    """Holds a change that passes to an example of the task's words, as the suite of the daemon does."""
+    """A suite that compares a passing change with an example in the task's description, as the daemon's suite does."""
 
     async def judge(self, job: SuiteJob) -> Verdict:
         verdict = await super().judge(job)
@@ -355,7 +355,7 @@ class Literal(PlainSuite):
 
 
 BLIND = OWN.replace("add(2, 3) == 5", "add(2, 0) == 2")
-"""Tests that a difference passes as well as a sum."""
+"""Tests that both a difference and a sum pass."""
 
 
 async def test_what_the_words_say_and_the_change_does_not_do_goes_back_once_with_that_sentence() -> None:

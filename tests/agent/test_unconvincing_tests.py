@@ -1,4 +1,4 @@
-"""TESTING where the code passes the repository's tests, and the tests that the agent writes show nothing."""
+"""TESTING if the code passes the repository's tests, but the agent's own tests prove nothing."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ OLD = {
 
 @dataclass
 class WithOldTests(PlainSuite):
-    """A suite that runs the repository's own tests with every job, as `nightshift.attempt.regression` has it."""
+    """A suite that runs the repository's own tests with every job, as `nightshift.attempt.regression` does."""
 
     async def judge(self, job: SuiteJob) -> Verdict:
         return await super().judge(replace(job, given={**job.given, **OLD}))
 
     @property
     def ran(self) -> list[tuple[int, int]]:
-        """How many of the repository's and of the agent's files of tests each run had."""
+        """The numbers of the repository's and of the agent's test files in each run."""
         return [(len(job.given), len(job.own)) for job in self.jobs]
 
 
 def prompts_for_tests(model: ScriptedModel) -> list[str]:
-    """All prompts that asked for tests, as they were sent."""
+    """Return all prompts that asked for tests, as they were sent."""
     asked = [request for request in model.requests if request.phase is P.TESTING]
     return ["\n".join(f"{message.role}: {message.text}" for message in request.messages) for request in asked]
 

@@ -1,4 +1,4 @@
-"""The agent that works as an author, as the settings want it."""
+"""The agent that works as an author, made from the settings."""
 
 from __future__ import annotations
 

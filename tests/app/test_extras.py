@@ -1,4 +1,4 @@
-"""Extras, installed by the real uv from a folder of wheels; a scripted uv plays what cannot be had here."""
+"""Extras, installed by the real uv from a folder of wheels; a scripted uv replaces it for cases that need a network."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Checkout:
         return [event.kind for event in self.events]
 
     def script_uv(self, text: str) -> None:
-        """Put a program of ours where uv would be."""
+        """Replace uv by a shell script."""
         program = packages.uv_program(self.python)
         program.unlink(missing_ok=True)
         program.write_text(f"#!/bin/sh\n{text}\n")
@@ -87,7 +87,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Checko
     new_checkout = Checkout(tmp_path)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", new_checkout.venv], check=True)
     packages.uv_program(new_checkout.python).symlink_to(packages.uv_program(Path(sys.executable)))
-    # pip's settings are asked for with the environment's own pip; that of the tests stands in for it.
+    # pip's settings are read with the environment's own pip; the tests' pip replaces it.
     site = next((new_checkout.venv / "lib").glob("python*")) / "site-packages"
     (site / "pip.pth").write_text(f"{Path(sys.prefix, 'lib', site.parent.name, 'site-packages')}\n")
     monkeypatch.syspath_prepend(str(site))

@@ -1,4 +1,4 @@
-"""The memory of a daemon does not grow with the number of tasks it has done: a real one, in this process, does 130."""
+"""The memory of a daemon does not grow with the number of its tasks: a real one, in this process, does 130."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.wire_server import WireServer
 
 FIRST, MORE = 30, 100
 SHARE = 0.5
-"""A container that grew by so many items a task would never stop."""
+"""A container that grows by this number of items per task would grow without limit."""
 BOUNDED = {
     "_objects": "trees and small files of a repository: 8 MB",
     "_facts": "what files refer to: 50,000 files at most",
@@ -57,7 +57,7 @@ BOUNDED = {
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
-    """Those of a home of its own whose model answers at once, and rightly."""
+    """Give the settings of a home of its own whose model answers right at once."""
     with WireServer(Answers()) as server:
         for name, value in settings_for(server, FLASK_PORT="0", GIT_AUTO_PUSH="false").items():
             monkeypatch.setenv(name, value)
@@ -77,7 +77,7 @@ async def do(daemon: Daemon, first: int, count: int) -> None:
 
 
 async def rest(daemon: Daemon) -> None:
-    """Let what the last task began come to its end."""
+    """Wait until the work that the last task started has ended."""
     async with asyncio.timeout(60):
         while daemon._busy():  # noqa: ASYNC110  a state, not an event
             await asyncio.sleep(0.05)
@@ -86,7 +86,7 @@ async def rest(daemon: Daemon) -> None:
 
 
 def read_held(settings: Settings) -> dict[str, int]:
-    """Measure the process, and the files beside the database and the workspace."""
+    """Measure the process, and the files other than the database and the workspace."""
     state = [path for path in settings.state_dir.rglob("*") if path.is_file()]
     return {
         "descriptors": len(list(Path("/proc/self/fd").iterdir())),
@@ -99,7 +99,7 @@ def read_held(settings: Settings) -> dict[str, int]:
 
 
 def growing(before: dict[str, int], after: dict[str, int]) -> dict[str, int]:
-    """Containers that grew with the tasks and have no bound of their own."""
+    """Return the containers that grew with the tasks and have no limit of their own."""
     grown = {path: after[path] - count for path, count in before.items() if path in after}
     names = {path: path.replace("[]", "").rpartition(".")[2] for path in grown}
     return {path: more for path, more in grown.items() if more > SHARE * MORE and names[path] not in BOUNDED}

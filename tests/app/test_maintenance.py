@@ -1,4 +1,4 @@
-"""Maintenance as the daemon has it, over weeks that pass in a moment."""
+"""The daemon's maintenance jobs, over simulated weeks."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from tests.support.clocks import HandClocks
 
 DAY_S = 86400.0
 STEP_S = 7200.0
-"""Jobs that run every few seconds are done once in two hours here: the weeks would take hours otherwise."""
+"""Jobs with an interval of some seconds run once in two simulated hours here: the weeks would take hours otherwise."""
 
 
 class End(Exception):
-    """The simulated time is over."""
+    """Raised when the simulated time is over."""
 
 
 @dataclass
 class Home:
-    """A home whose daemon runs for some simulated days; its owner resumes what waits for him, unless he is away."""
+    """A home whose daemon runs for some simulated days; its owner ends pauses, if `resumes` is set."""
 
     path: Path
     clocks: HandClocks = field(default_factory=HandClocks)
@@ -40,7 +40,7 @@ class Home:
     resumes: bool = True
 
     def days(self, number: float, *, dies: bool = False) -> Counter[Kind]:
-        """Live them; what was told."""
+        """Run for a number of simulated days; return the numbers of events by kind."""
         import asyncio
 
         with ExitStack() as stack:
@@ -80,7 +80,7 @@ class Home:
             await self.maintenance.close()
 
     def live(self, store: StoreServices) -> None:
-        """Do the work of each step: a task is worked on, and the owner resumes what waits for him."""
+        """Do the work of each step: a task is done, or the owner ends the pause that prevents it."""
         store.queue.submit(TaskSpec(description="x")).result()
         if task := store.queue.claim("w").result():
             store.queue.finish(task.id, task.fence, Ending.COMMITTED).result()

@@ -1,4 +1,4 @@
-"""The gateway to the models as the settings want it."""
+"""The gateway to the models, made from the settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A home that was moved: its ledger names the workspace by where it is now, and no commit stands in it twice."""
+"""A home that was moved: its ledger uses the workspace's new path, and contains each commit only once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ENTRY = Commit(
 
 
 def open_home(home: Path, stack: ExitStack) -> tuple[StoreServices, str]:
-    """The store of a home, and where its workspace is."""
+    """Open the store of a home; return it with the path of its workspace."""
     return open_store(settings_of(home), stack, Ticking()), str((home / "workspace").resolve())
 
 

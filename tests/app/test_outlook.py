@@ -1,4 +1,4 @@
-"""The forecast that the status tells: how fresh it is, and that its owner is told once a day of a short budget."""
+"""The forecast in the status: how fresh it is, and the daily warning about a budget that is too small."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.clocks import HandClocks
 
 
 def note_code(task_id: int, conn: Connection) -> None:
-    """Note that a model wrote the code of a task."""
+    """Record that a model wrote the code of a task."""
     conn.execute(
         "INSERT INTO model_stats (at, task_id, attempt, phase, backend, model, tokens_in, tokens_out, latency_s) "
         "VALUES ('2026-01-01T00:00:00+00:00', ?, 1, 'CODING', 'openai', 'm', 1, 1, 1.0)",

@@ -1,4 +1,4 @@
-"""How the set-up installs packages, and what it shows meanwhile."""
+"""How the set-up installs packages, and the progress that it shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings are renewed whole or not at all, and it is told what changed, never what a secret is."""
+"""Settings are reloaded completely or not at all, and the changes are reported without any secret."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nightshift.core.events import Event, Kind, Level
 
 
 class Bench:
-    """Live settings over a real file, with hooks that note what they were handed."""
+    """Live settings over a real file, with hooks that record their arguments."""
 
     def __init__(self, home: Path) -> None:
         self.home, self.events, self.put = home, list[Event](), list[int]()

@@ -1,4 +1,4 @@
-"""Settings of a repository, with real git and a real database: found, kept, taken back, refused."""
+"""Settings of a repository, with real git and a real database: found, stored, removed, refused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FILES = {"pyproject.toml": "[tool.ruff]\n\n[tool.pytest.ini_options]\ntestpaths 
 
 
 class Bench:
-    """A service over a home, and what it told."""
+    """A service over a home, and its events."""
 
     def __init__(self, home: Path) -> None:
         self.settings: Settings = load_settings(home=home)

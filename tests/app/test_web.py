@@ -1,4 +1,4 @@
-"""The repositories as the dashboard shows them: which, with what of ours, and without waiting for git."""
+"""The repositories on the dashboard: which ones, with which of our commits, and without waiting for git."""
 
 from __future__ import annotations
 
@@ -106,9 +106,9 @@ def test_an_answer_does_not_wait_for_a_git_that_hangs(bench: Bench, tmp_path: Pa
     bench.submit(shop)
     attributes = shop / ".git" / "index"
     attributes.unlink()
-    os.mkfifo(attributes)  # whoever opens it waits for a writer
+    os.mkfifo(attributes)  # opening it blocks until there is a writer
     assert bench.watch().at is None
-    with attributes.open("wb") as writer:  # git goes on, and finds no index
+    with attributes.open("wb") as writer:  # git continues, and finds no index
         fcntl.fcntl(writer, fcntl.F_GETFL)
     until(lambda: bench.watch().at is not None)
     assert bench.watch().repositories[1].status is not None

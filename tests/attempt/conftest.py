@@ -1,4 +1,4 @@
-"""The sandbox of the services that a module's tests open: tested and warmed once, as a daemon does at its start."""
+"""The sandbox for the services that a module's tests open: checked and warmed up once, as at a daemon's start."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def warm_sandbox() -> AsyncIterator[None]:
     choices, pools = list[Choice](), list[Warmed]()
 
     async def find_once(*args: Any) -> Choice:
-        if not choices or choices[-1].sandbox is None:  # a busy machine may fail the test
+        if not choices or choices[-1].sandbox is None:  # the check may fail on a busy machine
             choices.append(await find_sandbox(*args))
         return choices[-1]
 

@@ -1,4 +1,4 @@
-"""An attempt that waited for its owner: others run meanwhile, and it goes on where it asked."""
+"""An attempt that waited for its owner: others run meanwhile, and it continues in the phase that asked."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def server(answers: Answers) -> Iterator[WireServer]:
 
 @dataclass
 class Clock:
-    """The true time, and what has gone by besides."""
+    """The real time plus an offset."""
 
     later: timedelta = timedelta()
 
@@ -62,7 +62,7 @@ class Clock:
 
 @dataclass
 class Asking:
-    """A check that asks for toolz, until that is granted unless it is `stubborn`."""
+    """A check that asks for toolz, until it is granted unless the check is `stubborn`."""
 
     stubborn: bool = False
     jobs: list[ChangeCheckJob] = field(default_factory=list)
@@ -78,7 +78,7 @@ class Asking:
 
 @dataclass
 class Site:
-    """One worker on the real services."""
+    """One worker with the real services."""
 
     store: StoreServices
     parts: AttemptServices
@@ -94,7 +94,7 @@ class Site:
         return self.store.queue.approvals(task_id=task_id)[0]
 
     def held(self, number: int, phase: Phase | None) -> Task:
-        """A task that an earlier daemon left waiting, with its work done up to the phase that asked."""
+        """Return a task that an earlier daemon left waiting, with its work done up to the phase that asked."""
         self.submit(number)
         task = self.store.queue.claim("w").result()
         assert task is not None
@@ -201,7 +201,7 @@ async def test_a_test_command_that_never_runs_fails_its_task_before_anything_is_
     site: Site, answers: Answers
 ) -> None:
     spec = {"description": "Write job_1.py", "test_command": ["sh", "-c", "pytest || rm -rf ~"]}
-    site.store.queue.check_new = lambda _: None  # as for a pattern that the owner added since
+    site.store.queue.check_new = lambda _: None  # as if the owner added the pattern later
     async with site.working():
         refused = await site.ended(site.store.queue.submit(parse_spec(spec)).result().task_id)
     assert (refused.status, refused.ending) == (Status.FAILED, Ending.REFUSED)
@@ -340,7 +340,7 @@ async def test_no_change_is_no_success_where_the_words_ask_for_something(site: S
 
 @dataclass
 class Troubled:
-    """A check in whose place something around the task fails, until that is over."""
+    """A check that fails because of trouble around the task, until the errors are used up."""
 
     errors: list[Exception]
 

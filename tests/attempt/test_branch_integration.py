@@ -44,7 +44,7 @@ WAITS = "it waits on its branch"
 
 
 class Site:
-    """A home with workers' services, tasks whose commits wait on branches, and what integrates them."""
+    """A home with workers' services, tasks whose commits wait on branches, and their integrator."""
 
     def __init__(self, opened: Opened) -> None:
         self.parts: AttemptServices = opened.parts
@@ -64,7 +64,7 @@ class Site:
         return OpenedSuite(suite=None if self.why_not else self.suite, why_not=self.why_not)
 
     def begin(self, **fields: object) -> Task:
-        """A task that a worker has."""
+        """Return a task that a worker has claimed."""
         spec = parse_spec({"description": f"change {', '.join(map(str, fields))}", **fields})
         number = self.store.queue.submit(spec).result().task_id
         task = self.store.queue.claim("w1", only=number).result()
@@ -91,17 +91,17 @@ class Site:
         return self.entry(task.id)
 
     async def leave(self, change: Change, tests: dict[str, str], **fields: object) -> Entry:
-        """A commit that waits on its task's branch, with the evidence of a real run."""
+        """Leave a commit waiting on its task's branch, with the evidence of a real run."""
         task = self.begin(tests=tests, **fields)
         return await self.land(task, await self.judged(task, change), stays=WAITS)
 
     async def integrate_newer(self, change: Change, tests: dict[str, str], **fields: object) -> Entry:
-        """Newer work on the target."""
+        """Land newer work on the target."""
         task = self.begin(tests=tests, integrate=True, **fields)
         return await self.land(task, await self.judged(task, change), stays="")
 
     async def leave_draft(self, change: Change, tests: dict[str, str], words: str = "Add a total") -> Entry:
-        """The draft of a task that gave up."""
+        """Leave the draft of a task that gave up."""
         task = self.begin(tests=tests, description=words)
         workspace = self.workspace(task)
         job = SuiteJob(base=workspace.tree, change=change, given=tests)
@@ -144,13 +144,13 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Path:
-    """A repository of the owner's: main is checked out, tasks begin at dev."""
+    """Return an owner's repository: main is checked out, tasks begin at dev."""
     path = make_repo(tmp_path / "repo", {"calc.py": ADD, "test_calc.py": TEST_ADD})
     git(path, "branch", "dev")
     return path
 
 
-# --- what is integrated
+# --- commits that are integrated
 
 
 async def test_a_commit_whose_base_is_still_the_tip_lands_as_it_is_without_another_run(site: Site, repo: Path) -> None:
@@ -304,11 +304,11 @@ async def test_a_draft_that_does_not_do_what_the_words_say_is_refused(site: Site
     assert site.task(draft.task_id).status is Status.FAILED
 
 
-# --- what is refused, and leaves everything as it was
+# --- commits that are refused; everything stays as it was
 
 
 async def refuse(site: Site, entry: Entry, match: str) -> str:
-    """Why a commit is refused; nothing but objects of git's may have changed."""
+    """Return why a commit is refused; only git objects may have changed."""
     where = Path(entry.repo)
     before, row = fingerprint(where, except_=(".git/objects",)), site.entry(entry.task_id)
     with pytest.raises(BranchRefused, match=match) as caught:
@@ -414,7 +414,7 @@ async def test_the_branch_of_a_hubs_task_is_left_to_its_remote(site: Site, repo:
         await site.integrator.discard(entry.task_id)
 
 
-# --- what is discarded
+# --- commits that are discarded
 
 
 async def test_a_discarded_branch_is_gone_and_can_be_made_again(site: Site, repo: Path) -> None:
@@ -450,7 +450,7 @@ async def test_a_branch_that_its_owner_deleted_counts_as_discarded(site: Site, r
     assert site.entry(entry.task_id).discarded_at
 
 
-# --- crashes and cancels
+# --- crashes and cancellations
 
 
 async def test_a_move_that_was_made_before_a_crash_is_entered_at_the_next_start(site: Site, repo: Path) -> None:

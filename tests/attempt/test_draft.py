@@ -1,4 +1,4 @@
-"""Drafts: the best change of an attempt without a commit stands on its branch, and nothing takes it for the result."""
+"""Drafts: the best change of an attempt without a commit is on its branch, and nothing takes it for the result."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ TESTS = {
 
 @dataclass
 class Site:
-    """The rooms of a daemon, without its workers."""
+    """The services of a daemon, without its workers."""
 
     parts: AttemptServices
     repo: Path
@@ -60,7 +60,7 @@ class Site:
         return await WithRegression(self.parts.suite, self.parts.imports).judge(job)
 
     async def state(self, task: Task, text: str) -> AttemptState:
-        """The state of an attempt that wrote this `calc.py` and tested it."""
+        """Return the state of an attempt that wrote this `calc.py` and tested it."""
         workspace, change = self.open(task), {"calc.py": text}
         verdict = await self.judge(workspace, task, change)
         state = AttemptState(phase=Phase.TESTING, base=workspace.base, change=change, iteration=1, models=("m",))
@@ -68,7 +68,7 @@ class Site:
 
     @property
     def draft(self) -> Commit | None:
-        """The task's draft by the ledger, as it was entered."""
+        """The task's draft in the ledger, as it was recorded."""
         commit = self.parts.state.draft(1)
         return commit and replace(commit, reviewed_at=None)
 

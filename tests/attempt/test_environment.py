@@ -1,4 +1,4 @@
-"""The environment of an attempt: what can be had of it, what its owner is asked, and what he is told."""
+"""The environment of an attempt: which parts are available, what the owner is asked, and what the owner is told."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.verdict.environments.test_making import Copying
 
 
 class Asked:
-    """A task that works on a tree with real services around it; `events` are what was said, oldest first."""
+    """A task that works on a tree with real services; `events` are its events, oldest first."""
 
     def __init__(self, parts: AttemptServices, environments: Environments, repo: str | None = None) -> None:
         spec = parse_spec({"description": "do it", **({"repo": repo} if repo else {})})
@@ -58,7 +58,7 @@ async def test_one_part_that_cannot_be_made_is_told_of_and_the_others_are_had(tm
     failed = "a part of the environment cannot be made, runs do without it: needs.lock: it cannot be made"
     success = "made an environment of tools.lock: 1 package; nothing left out"
     assert asked.list_messages(Kind.ENVIRONMENT_MADE) == [(Level.INFO, success)]
-    # Its owner hears of the second one, which says the same, on the page of the task alone.
+    # The owner sees the second, equal event only on the task's page.
     assert asked.list_messages(Kind.ENVIRONMENT_FAILED) == [(Level.ERROR, failed), (Level.WARNING, failed)]
 
 
@@ -95,7 +95,7 @@ class Owner:
     environments: Environments
 
     def works(self) -> Asked:
-        """A new task that was claimed."""
+        """Return a new claimed task."""
         asked = Asked(self.parts, self.environments)
         submission = self.queue.submit(asked.task.spec).result()
         task = self.queue.claim("w", only=submission.task_id).result()
@@ -104,7 +104,7 @@ class Owner:
         return asked
 
     async def asks(self, asked: Asked, files: Mapping[str, str]) -> Ask:
-        """Return the question that a task then waits with."""
+        """Return the question that a task then waits for."""
         with pytest.raises(NeedsApproval) as raised:
             await asked.of(files)
         (ask,) = raised.value.asks
@@ -167,7 +167,7 @@ async def test_where_nothing_is_declared_nothing_is_asked(owner: Owner) -> None:
 
 
 class Scripted(Copying):
-    """Its part is made by a script."""
+    """An environment whose part is made by a script."""
 
     def recipe(self, files: DeclaredFiles) -> Recipe | None:
         base_recipe = super().recipe(files)
@@ -185,7 +185,7 @@ async def decide(
     check: Callable[[EnvironmentChoice, list[Event]], object],
     agreed: bool = False,
 ) -> None:
-    """Have an attempt choose the environment of a tree with a script, after its owner's answer to another task."""
+    """Let an attempt choose the environment of a tree with a script, after its owner's answer to another task."""
     store = FolderStore(folder / "environments", keep_mb=100)
     environments = Environments(store, [Copying(), Scripted(name="tools.lock")], lambda _digest: agreed)
     events = list[Event]()

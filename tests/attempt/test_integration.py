@@ -142,7 +142,7 @@ LINES = [f"L{n} = {n}\n" for n in range(12)]
 
 
 def edit(**lines: str) -> str:
-    """The long file with other lines, by number."""
+    """Return the long file with some lines replaced, by number."""
     return "".join(lines.get(f"L{n}", line) for n, line in enumerate(LINES))
 
 

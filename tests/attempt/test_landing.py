@@ -1,4 +1,4 @@
-"""The landed tree is the judged one, on the parent of the judgement, and the records say so whatever interrupts."""
+"""The landed tree is the judged one, on the judged parent, and the records say so whatever interrupts."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ async def test_a_candidate_is_refused_for_each_way_in_which_it_is_not_what_was_j
     assert find_fault(git_, workspace, empty, replace(judged, parent=candidate.id, change={}))
 
 
-# --- what interrupts
+# --- interruptions
 
 
 @pytest.mark.parametrize("merging", [False, True], ids=["on its base", "on newer work"])

@@ -1,4 +1,4 @@
-"""The time of an attempt stands still while a model is waited for; in virtual time."""
+"""The clock of an attempt stops while it waits for a model; in virtual time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HOUR = 3600.0
 
 
 class Slow:
-    """A model that takes its time."""
+    """A slow model."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

@@ -1,4 +1,4 @@
-"""Several commits on top of each other: what passes together lands together, and who breaks it is found."""
+"""Several commits on top of each other: those that pass together land together, and the one that breaks is found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commits that git has and the records lack: a daemon died between the two."""
+"""Commits that git has and the records lack: a daemon died between the two writes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def recovery(site: Site) -> RecoveryServices:
 
 
 def die_while_landing(site: Site, phase: Phase = Phase.COMMIT, *, moved: bool = True) -> tuple[Task, Commit]:
-    """A task that runs, its last step, its commit on its branch, and where `moved` on main; no record of the commit."""
+    """Return a running task and its commit, on its branch and if `moved` on main, with its last step but no record."""
     parts = site.parts
     parts.queue.submit(parse_spec({"description": "add calc", "priority": 9})).result()
     task = parts.queue.claim("worker-1").result()

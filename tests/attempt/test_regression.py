@@ -1,4 +1,4 @@
-"""The tests of the base that judge a change: those that it can break, and all where it only takes away."""
+"""The base's tests that judge a change: those that it can break, and all of them if it only removes."""
 
 from __future__ import annotations
 

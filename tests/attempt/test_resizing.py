@@ -1,4 +1,4 @@
-"""The pool grows and shrinks while it serves."""
+"""The pool grows and shrinks while it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Undo: what is reverted and judged, what is refused and why, and what a crash leaves."""
+"""Reverts: what is reverted and judged, what is refused and why, and what a crash leaves behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sweep: a test that may see any file is judged when nobody else is, and the task that broke it is named."""
+"""The sweep: a test that may see any file is judged while the workers are idle, and the task that broke it is named."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_the_answer_is_found_by_name():
 
 
 def land(parts: AttemptServices, task_id: int, **files: str) -> str:
-    """Commit files to the workspace's main as a task does."""
+    """Commit files to the workspace's main, as a task does."""
     git = parts.git
     workspace = git.open(None, None, task_id, f"task {task_id}")
     change = {name.replace("_py", ".py"): text for name, text in files.items()}
@@ -85,14 +85,14 @@ def test_leaves_processes():
 
 
 def leave_processes(parts: AttemptServices) -> dict[str, list[str]]:
-    """Innocent tests beside one that passes, and leaves more processes than the sandbox allows."""
+    """Add innocent tests beside a passing one that leaves more processes than the sandbox allows."""
     land(parts, 2, test_a1_py=STARTS_ONE, test_a2_py=LEAVES_MANY, test_b1_py=STARTS_ONE)
     land(parts, 3, test_b2_py=STARTS_ONE)
     return {}
 
 
 def break_twice(parts: AttemptServices) -> dict[str, list[str]]:
-    """Two tests that two commits break."""
+    """Add two tests, each broken by another commit."""
     other = LOADS_BY_NAME.replace('"ans" + "wer"', '"oth" + "er"').replace("42", "7")
     land(parts, 2, other_py="VALUE = 7\n", test_other_py=other)
     first = land(parts, 3, answer_py="VALUE = 41\n")
@@ -102,7 +102,7 @@ def break_twice(parts: AttemptServices) -> dict[str, list[str]]:
 
 
 def break_before(parts: AttemptServices) -> dict[str, list[str]]:
-    """A test that failed already at the commit that counts as good, as where its surroundings have changed since."""
+    """Add a test that already failed at the last good commit, as when its surroundings changed since."""
     bad = land(parts, 2, answer_py="VALUE = 41\n")
     land(parts, 3, more_py="Y = 6\n")
     parts.state.set("swept_commit", bad).result()
@@ -175,7 +175,7 @@ async def test_each_project_is_swept_with_its_own_version_of_a_package(tmp_path:
             }
             land(parts, number, **{f"{project}/{path}": text for path, text in files.items()})
             await asyncio.wrap_future(landed_packages.remember(parts.state, project, {"moonphase": version}))
-        alone = replace(parts, suite=suite, environments=None)  # the layers of the packages are what is looked at
+        alone = replace(parts, suite=suite, environments=None)  # only the package layers are tested
         assert await Sweep(alone, settings.workspace, idle=lambda: True).once()
 
 

@@ -1,4 +1,4 @@
-"""A plan's parts as tasks, and the whole's case file when they have ended."""
+"""A plan's parts as tasks, and the whole's state when they have ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tool calls of one attempt, under its worker's fence."""
+"""The tool calls of one attempt, stored under its worker's fencing token."""
 
 import json
 from pathlib import Path

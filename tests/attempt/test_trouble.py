@@ -1,4 +1,4 @@
-"""Trouble around a task is told from the task's own failure, whoever noticed it and however it was wrapped."""
+"""Trouble around a task is distinguished from the task's own failure, wherever it occurs and however it is wrapped."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_place_that_is_away_is_waited_for_whatever_git_says_of_it(tmp_path: Pa
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A real file system of 4 MB and 40 inodes."""
+    """Mount a real file system of 4 MB and 40 inodes."""
     folder = tmp_path / "small"
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=4m,nr_inodes=40", "tmpfs", str(folder)]

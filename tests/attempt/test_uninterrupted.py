@@ -1,4 +1,4 @@
-"""Units that nothing interrupts: a cancel waits for the end, and is raised then."""
+"""Units that nothing interrupts: a cancellation waits for their end, and is raised then."""
 
 from __future__ import annotations
 

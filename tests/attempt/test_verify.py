@@ -1,4 +1,4 @@
-"""Looking at a commit again: what a task made holds, and whatever was tampered with is told for its right reason."""
+"""Verifying a commit again: a task's real commit holds, and each forgery is reported for the right reason."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NOTES = "--ref=nightshift"
 
 @dataclass
 class Site:
-    """A home with its rooms; work is landed as the daemon lands it."""
+    """A home with its services; work is landed as the daemon lands it."""
 
     parts: AttemptServices
     settings: Settings
@@ -58,7 +58,7 @@ class Site:
         documents: bool = False,
         **spec: Any,
     ) -> str:
-        """Judge and land one task's work; gives the commit."""
+        """Judge and land one task's work; return its commit."""
         task = self.task(number, **spec)
         return await self.land(task, await self.judged(task, change, own or {}, documents=documents))
 
@@ -132,7 +132,7 @@ def write_note(repo: Path, commit: str, note: dict[str, Any]) -> None:
 
 
 def commit_files(repo: Path, parent: str, files: dict[str, str], message: str) -> str:
-    """A commit of these files on top of the parent, made without touching the checkout."""
+    """Commit these files on top of the parent, without touching the checkout."""
     index = {"GIT_INDEX_FILE": str(repo / ".git" / "scratch")}
     git(repo, "read-tree", parent, env=index)
     for path, text in files.items():
@@ -143,7 +143,7 @@ def commit_files(repo: Path, parent: str, files: dict[str, str], message: str) -
 
 
 def forge(site: Site, commit: str, files: dict[str, str], edit: Callable[[dict[str, Any]], None] | None = None) -> str:
-    """Another commit on the same parent, with the note of the first rewritten so that it seems to belong to it."""
+    """Return another commit on the same parent, with the first one's note rewritten to seem to belong to it."""
     repo, note = site.workspace, note_of(site.workspace, commit)
     new_commit = commit_files(
         repo, f"{commit}^", {**TESTS, **ADD, **files}, git(repo, "log", "-1", "--format=%B", commit)

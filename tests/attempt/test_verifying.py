@@ -1,4 +1,4 @@
-"""The one slot in which commits are verified again: how far it is, what ends it, and what is known afterwards."""
+"""The one slot in which commits are verified again: its progress, its ends, and what is stored afterwards."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Site:
     gate: asyncio.Event = field(default_factory=asyncio.Event)
 
     def verifying(self) -> Verifying:
-        """A slot as a daemon that has just started has it."""
+        """Return the slot of a daemon that has just started."""
         key = evidence.read_key(self.rooms.settings.seal_file)
 
         def opened(repo: str) -> Verification:
@@ -53,7 +53,7 @@ class Site:
         return OpenedSuite(suite=self.rooms.parts.suite)
 
     async def landed(self, number: int) -> Commit:
-        """Judge and land a task's work as the daemon does; its row in the ledger."""
+        """Judge and land a task's work as the daemon does; return its row in the ledger."""
         parts = self.rooms.parts
         spec = parse_spec({"description": f"task {number}", "tests": TESTS if number == 1 else {}})
         self.rooms.store.queue.submit(spec).result()

@@ -1,4 +1,4 @@
-"""The corpus of ordinary code is read as it is written, and its form is held to."""
+"""The reader of the corpus of ordinary code, and the required form of the corpus."""
 
 from __future__ import annotations
 

@@ -5,9 +5,9 @@
         page.get_by_role("button", name="Retry").click()
         expect(page.get_by_text("queued")).to_be_visible()
 
-A test fails on whatever `Watch` complains of; `watch.allow("409 POST .*/retry")` expects it. The daemon is one for a
-module and really works: what a test changes there its neighbours see. To try a page again and again, set
-NIGHTSHIFT_TESTS_SEED to a folder, in which the home is kept instead of made anew.
+A test fails on everything that `Watch` reports, unless `watch.allow("409 POST .*/retry")` expects it. All tests of a
+module share one daemon, which really works, so a test sees the changes of the tests before it. To try a page again and
+again, set NIGHTSHIFT_TESTS_SEED to a folder. The home is then kept in that folder instead of built for each run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.support.wire_server import WireServer
 
 @pytest.fixture(scope="module")
 def seeded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeededDaemon]:
-    """A daemon in a copy of the seeded home, this module's own; its workers are idle."""
+    """Run a daemon in this module's own copy of the seeded home; its workers are idle."""
     snapshot = share(tmp_path_factory).copied(tmp_path_factory.mktemp("seeded") / "snapshot")
     with start(snapshot) as (daemon, server):
         daemon.wait_until_started()
@@ -39,14 +39,14 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeededDaemon]:
 
 @pytest.fixture(scope="module")
 def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    """A daemon in a home in which nothing happened yet."""
+    """Run a daemon in a new home."""
     with WireServer() as server, Daemon(tmp_path_factory.mktemp("new") / "home", settings_for(server)) as daemon:
         yield daemon
 
 
 @pytest.fixture
 def app_context(tmp_path: Path) -> Iterator[AppContext]:
-    """The daemon's services on a new database, for pages that need no daemon behind them."""
+    """Return the daemon's services on a new database, for pages that need no daemon."""
     desk = make_desk(tmp_path)
     yield desk
     desk.database.close()
@@ -60,7 +60,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def context(browser: Browser, seeded: SeededDaemon) -> Iterator[BrowserContext]:
-    """A fresh profile, 1440 wide and light; `page.set_viewport_size` and `page.emulate_media` change that."""
+    """Open a fresh profile, 1440 wide and light; `page.set_viewport_size` and `page.emulate_media` change that."""
     with context_of(browser, seeded.url) as browser_context:
         yield browser_context
 
@@ -82,19 +82,19 @@ def watched(
 
 @pytest.fixture
 def page(watched: tuple[Page, Watch]) -> Page:
-    """A page that is not opened yet; addresses without a host mean the daemon's."""
+    """Return a new page that has not opened any address; addresses without a host are the daemon's."""
     return watched[0]
 
 
 @pytest.fixture
 def watch(watched: tuple[Page, Watch]) -> Watch:
-    """Collect the errors on `page`."""
+    """Return the watch that collects the errors of `page`."""
     return watched[1]
 
 
 @pytest.fixture
 def visit(page: Page) -> Visit:
-    """Opens an address in `page` and waits until its data are live."""
+    """Return a function that opens an address in `page` and waits until its data are live."""
 
     def opened(path: str) -> Page:
         page.goto(path)
@@ -109,8 +109,8 @@ FAILED = pytest.StashKey[bool]()
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    # A failure's source is compiled for its report: a greenlet of Playwright that is collected in the midst of that
-    # makes the compiler fail, and the whole run with it.
+    # Pytest compiles a failed test's source for its report. If one of Playwright's greenlets is collected meanwhile,
+    # the compiler fails, and with it the whole run.
     gc.disable()
     try:
         report: pytest.TestReport = yield  # type: ignore[assignment]  # what the inner hook made

@@ -1,4 +1,4 @@
-"""Every page is for everybody: what axe finds, the keyboard, names of pages, and the width of a phone."""
+"""Accessibility of every page: axe's findings, the keyboard, page titles, and the width of a phone."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tests.support.seeded_home import SeededDaemon
 
 GRAVE = {"serious", "critical"}
 AXE = Axe()
-# Both widths and both schemes of colours, in two pairs, for each run takes its time.
+# Two pairs cover both widths and both colour schemes; all four combinations would take too long.
 LOOKS = [(WIDE, False, ("second_try", "failed")), (NARROW, True, ("approval", "blocked"))]
-# Where the focus is; null once it has left the page. A field for dates shows it on its parts.
+# Describes the focused element; null once the focus has left the page. A date field shows the focus on its parts.
 FOCUSED = """() => { const at = document.activeElement;
   if (at === null || at === document.body) return null;
   const style = getComputedStyle(at), box = at.getBoundingClientRect();
@@ -28,9 +28,9 @@ STOPS = """() => [...document.querySelectorAll('a[href], button, input, select, 
 
 
 ZOOMED, SMALLEST = (640, 400), (320, 256)
-"""Sizes of a window of 1280 by 800 at 200 %, and of 1280 by 1024 at 400 % (WCAG 1.4.10)."""
-# Controls that cannot be brought into sight, or that something else lies over when they are. Tables and code may scroll
-# in boxes of their own, sideways too.
+"""Window sizes in CSS pixels: 1280 by 800 at 200 % zoom, and 1280 by 1024 at 400 % zoom (WCAG 1.4.10)."""
+# Finds controls that cannot be scrolled into view, or that another element covers then. Tables and code may have
+# scrollable boxes of their own, also sideways.
 OUT_OF_REACH = """() => {
   const named = (each) => `${each.outerHTML.slice(0, 110)}`, found = [];
   for (const each of document.querySelectorAll('a[href], button, input, select, textarea, summary')) {
@@ -80,7 +80,7 @@ def look_at(browser: Browser, url: str, size: tuple[int, int], dark: bool, where
     with context_of(browser, url, size=size, dark=dark) as context:
         page, complaints = context.new_page(), list[str]()
         watch = Watch(page, url)
-        watch.allow("404 GET .*/diff")  # a task that waits before its first step changed nothing yet
+        watch.allow("404 GET .*/diff")  # the task waits before its first step, so it has no changes
         for address in where:
             unfold(open_page(page, address))
             draw(page)
@@ -131,7 +131,7 @@ def test_every_page_can_be_walked_through_by_keyboard(page: Page, seeded: Seeded
 
 
 def press_tab(page: Page) -> dict[str, Any] | None:
-    """Return the focused element after one step."""
+    """Press Tab and return the focused element."""
     page.keyboard.press("Tab")
     return page.evaluate(FOCUSED)  # type: ignore[no-any-return]  # of the page
 

@@ -1,4 +1,4 @@
-"""The pages by another address than the daemon's own: below a proxy's path, and by a name over plain http."""
+"""The pages at addresses other than the daemon's own: below a proxy's path, and by a host name over plain HTTP."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BELOW = "/tools/nightshift"
 
 @contextmanager
 def proxy(port: int, *, strips: bool) -> Iterator[int]:
-    """A reverse proxy that serves the daemon below a path and nothing beside it; gives its port."""
+    """Run a reverse proxy that serves the daemon below a path and nothing else; yield its port."""
 
     class Handler(BaseHTTPRequestHandler):
         def pass_on(self) -> None:
@@ -54,7 +54,7 @@ def proxy(port: int, *, strips: bool) -> Iterator[int]:
         do_GET = do_POST = do_PUT = pass_on  # noqa: N815  names that the library looks for
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
@@ -79,7 +79,7 @@ def test_pages_lines_and_buttons_work_below_a_path(browser: Browser, app_context
         with context_of(browser, address) as context:
             page = context.new_page()
             watch = Watch(page, address)
-            watch.allow("failed GET .*/api/logs/stream")  # a page that is left ends its own
+            watch.allow("failed GET .*/api/logs/stream")  # leaving a page ends its stream
             log_in(page, address)
             assert page.url == f"{address}/"
             for each in PAGES:
@@ -125,7 +125,7 @@ def test_many_tabs_by_a_name_over_plain_http_share_one_stream(app_context: AppCo
 
 
 def streams(client: Client) -> int:
-    """How many live streams the server has open."""
+    """Return how many live streams the server has open."""
     figures = client.get("/metrics", Authorization=f"Bearer {TOKEN}").text
     match = re.search(r"^nightshift_stream_clients (\d+)", figures, re.MULTILINE)
     assert match

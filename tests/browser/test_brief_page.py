@@ -1,4 +1,4 @@
-"""The morning brief: its parts and where they lead, what is marked as read, what runs now, and what ended last."""
+"""The morning brief: its parts and their links, the read mark, the running tasks, and the tasks that ended last."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_an_undo_is_offered_for_ten_seconds(page: Page, seeded: SeededDaemon) ->
     page.clock.install()
     page.goto("/")
     page.wait_for_selector(LIVE, state="attached")
-    page.clock.pause_at(page.evaluate("Date.now()") + 1000)  # timers wait for what follows
+    page.clock.pause_at(page.evaluate("Date.now()") + 1000)  # from here on, only the test advances timers
     page.get_by_role("button", name="Mark as read").click()
     undo = page.get_by_role("button", name="Undo")
     expect(undo).to_be_visible()

@@ -1,6 +1,6 @@
-"""Pages of others while the owner has the daemon's page open: they can do nothing to it, in a real browser.
+"""Other sites' pages can do nothing to the daemon while the owner has its page open in the same browser.
 
-Each try is first seen to reach a server that has no guard.
+Each attack is also tried on a server without a guard, to show that it works there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The dashboard's cards in states that a real daemon is in for moments only, or rarely."""
+"""The dashboard's cards in states that a real daemon has only for moments, or rarely."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LINE = "suite judged: 11 of 14 tests passed <b>3</b> failed"
 
 
 class Says:
-    """The state that the daemon reports; what a test puts here holds from the next event on."""
+    """The state that the daemon reports; pages see a change with the next event."""
 
     def __init__(self) -> None:
         self.now = DaemonStatus(state=DaemonState.RUNNING, uptime_s=3725.0, version="0.1.0")
@@ -41,7 +41,7 @@ class Says:
         return self.now
 
     def change(self, app_context: AppContext, **values: object) -> None:
-        """Say something else, and let an event tell that something happened."""
+        """Change the reported state, and emit an event so that pages read it."""
         self.now = replace(self.now, **values)  # type: ignore[arg-type]  # fields of the status
         app_context.events.emit(Event(kind=Kind.STATE_SAVED, level=Level.DEBUG, message="saved"))
 
@@ -138,7 +138,8 @@ def test_an_optional_package_is_installed_before_the_owners_eyes(
     says.change(app_context, extras=(replace(embedder, state=ExtraState.INSTALLING, detail="beginning"), docker))
     expect(row.get_by_role("status")).to_have_text("beginning")
     expect(row.get_by_role("button")).to_be_disabled()
-    # No event comes meanwhile, and the page's own slow look at the status rests while it is hidden.
+    # The page has to follow the installation by itself: no event comes, and the slow polling of the status pauses while
+    # the page is hidden.
     page.evaluate("Object.defineProperty(document, 'hidden', {get: () => true})")
     says.now = replace(says.now, extras=(replace(says.now.extras[0], detail="35 of 215 MB downloaded"), docker))
     expect(row.get_by_role("status")).to_have_text("35 of 215 MB downloaded")

@@ -1,4 +1,4 @@
-"""The dashboard of a running daemon: what it shows, that it stays true without a reload, and what it does."""
+"""The dashboard of a running daemon: its content, its updates without a reload, and its actions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_it_tells_how_things_stand(visit: Visit, seeded: SeededDaemon) -> None:
 
 
 def test_it_is_drawn_from_what_came_with_it(page: Page, seeded: SeededDaemon) -> None:
-    """Nothing is asked for but its files and the stream: what waits for the API would never be drawn."""
+    """The API never answers here, so anything that is drawn came with the page itself."""
     page.route(re.compile(r"/api/(?!stream)"), lambda route: None)
     page.goto("/dashboard")
     expect(card(page, "Needs your decision")).to_be_visible()

@@ -1,4 +1,4 @@
-"""Drafts on the pages: the task shows one and retries from it, the brief counts it, the review stack lists it."""
+"""Drafts on the pages: a task shows its draft and retries from it, the brief counts it, the review stack lists it."""
 
 from __future__ import annotations
 

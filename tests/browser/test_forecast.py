@@ -1,4 +1,4 @@
-"""The forecast, wherever it is shown: nothing is made up before tasks ended, and a budget that will not do is said."""
+"""The forecast on all pages: nothing is invented before tasks have ended, and too small a budget is reported."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def model() -> Iterator[WireServer]:
 
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory, model: WireServer) -> Iterator[Daemon]:
-    """One worker and a model that costs money."""
+    """Run a daemon with one worker and a model that costs money."""
     prices = json.dumps({model.model: {"input_per_million_usd": 10, "output_per_million_usd": 10}})
     settings = settings_for(model, WORKER_COUNT="1", MODEL_PRICES=prices, REPAIR_FIRST_S="0", DRAIN_S="0")
     with Daemon(tmp_path_factory.mktemp("forecast") / "home", settings) as daemon:

@@ -1,4 +1,7 @@
-"""The page of the hub, on a daemon that is one of its nodes: others and their tasks are put in by their own words."""
+"""The hub's page, on a daemon that is one of its nodes.
+
+The test adds other nodes and tasks through the hub's interface.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +29,14 @@ from tests.support.wire_server import WireServer
 pytestmark = needs_server
 EVIL = "<img src=x onerror=alert(1)>"
 ELSEWHERE = "rack"
-"""A label that only nodes of this test have, so that the daemon takes none of its tasks."""
+"""A label that only this test's own nodes have, so that the daemon takes none of their tasks."""
 FAILURE = "test_basket.py::test_restart: AssertionError: assert 0 == 2"
 REASON = with_failure("Gave up after 3 tries, the limit", FAILURE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rig:
-    """A daemon called atelier; rack-01 is up, laptop was lost, and mallory says of itself what a node should not."""
+    """A daemon called atelier. Of the other nodes, rack-01 is up, laptop was lost, and one reports hostile texts."""
 
     daemon: Daemon
     server: TemporalServer
@@ -101,7 +104,7 @@ def test_nodes_are_rows_with_their_state_and_a_link_to_their_dashboards(page: Pa
     expect(row(page, "Nodes", "atelier")).to_contain_text("this one")
     standing = page.locator("#overall").text_content() or ""
     assert standing
-    expect(row(page, "Nodes", "atelier")).to_contain_text(standing)  # what its own pages say
+    expect(row(page, "Nodes", "atelier")).to_contain_text(standing)  # the same text as on the node's own pages
     evil = row(page, "Nodes", EVIL)
     expect(evil).to_be_visible()
     expect(evil.get_by_role("link")).to_have_count(0)
@@ -226,7 +229,7 @@ def test_a_hub_that_is_away_is_told_what_was_known_stays_and_it_comes_back(brows
 
 
 def screenshots(browser: Browser, rig: Rig, folder: Path) -> None:
-    """For who wants to look: in both sizes and colours."""
+    """Save screenshots for a person to look at, in both sizes and colour schemes."""
     for name, size, dark in (("wide-light", WIDE, False), ("wide-dark", WIDE, True), ("narrow-light", NARROW, False)):
         with context_of(browser, rig.daemon.url, size=size, dark=dark) as context:
             visited(context.new_page(), "/hub").screenshot(path=folder / f"{name}.png", full_page=True)

@@ -1,4 +1,4 @@
-"""The inbox of a running daemon: what waits is decided by mouse and by keyboard, and commits are read or reverted."""
+"""The inbox of a running daemon: the owner decides by mouse and by keyboard, and reads or reverts commits."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def wait_for_asks(seeded: SeededDaemon, count: int) -> None:
 
 
 def vague(seeded: SeededDaemon, number: int) -> int:
-    """A task that asks what the seeded home's question asks."""
+    """Submit a task that asks the same question as the seeded home's task."""
     return seeded.daemon.submit(description=f"{VAGUE}, part {number}", clarify=True)
 
 
@@ -138,7 +138,7 @@ def test_a_commit_is_taken_back_after_a_question(browser: Browser, taken: Seeded
 
 @pytest.fixture
 def taken(seeded: SeededDaemon) -> SeededDaemon:
-    """The daemon with a commit that stands and was not read."""
+    """Let the daemon make a commit that is unread and not reverted."""
     task = seeded.daemon.submit(**job(12))
     seeded.daemon.wait(task, within_s=PATIENCE_S)
     return seeded

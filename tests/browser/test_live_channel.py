@@ -1,4 +1,7 @@
-"""Tabs of one browser share one stream, and none loses a line or sees one twice, whoever leads and whatever goes."""
+"""Tabs of one browser share one stream.
+
+None loses a line or sees one twice, whichever tab leads and whichever closes.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from tests.support.app_context import Client, fill, make_desk, serving
 from tests.support.browser import LIVE, PATIENCE_MS, context_of
 from tests.support.worked_task import submit
 
-# The page's own module, not another copy of it: its address is that of the page's preloaded one.
+# Imports by the address of the page's preloaded module, to get that module and not another copy of it.
 COLLECT = """async () => {
   const live = await import(document.querySelector('link[href$="app/live.js"]').href);
   window.ids = [];
@@ -34,7 +37,7 @@ def server(app_context: AppContext) -> Iterator[Client]:
 
 @pytest.fixture
 def tabs(browser: Browser, server: Client) -> Iterator[BrowserContext]:
-    """Many tabs of one profile."""
+    """Open a profile for many tabs."""
     with context_of(browser, url_of(server)) as context:
         yield context
 
@@ -44,7 +47,7 @@ def url_of(client: Client) -> str:
 
 
 def open_page(tabs: BrowserContext) -> Page:
-    """A tab that listens and collects the ids of all lines."""
+    """Open a tab that listens and collects the ids of all lines."""
     page = tabs.new_page()
     page.goto("/")
     page.wait_for_selector(LIVE, state="attached")
@@ -53,7 +56,7 @@ def open_page(tabs: BrowserContext) -> Page:
 
 
 def lines(app_context: AppContext, count: int) -> list[int]:
-    """Store so many events; their ids."""
+    """Store this many events and return their ids."""
     before = app_context.events.newest_id()
     fill(app_context, count)
     return list(range(before + 1, before + count + 1))
@@ -66,7 +69,7 @@ def until_seen(page: Page, last: int) -> list[int]:
 
 
 def streams(context: BrowserContext) -> list[str]:
-    """The addresses of all streams that will be opened, as they are."""
+    """Return a list that gets the address of each stream that is opened from now on."""
     asked: list[str] = []
     context.on("request", lambda request: asked.append(request.url) if "/api/logs/stream" in request.url else None)
     return asked
@@ -102,7 +105,7 @@ def test_a_tab_that_joins_gets_what_happened_since_its_page_was_made(
 ) -> None:
     open_page(tabs)
     page = tabs.new_page()
-    # Its scripts are held back until more has happened.
+    # The page's scripts are held back until more events have been stored.
     early: list[int] = []
 
     def hold(route: Route) -> None:
@@ -123,7 +126,11 @@ def test_a_tab_that_joins_gets_what_happened_since_its_page_was_made(
 def test_what_happened_while_a_page_was_drawn_is_seen(
     tabs: BrowserContext, app_context: AppContext, others: int, meanwhile: int
 ) -> None:
-    """Alone; beside a tab that remembers it; beside one that remembers 1,000 later lines and has forgotten it."""
+    """The page is drawn in three situations.
+
+    It is alone; beside a tab that still remembers the event; or beside a tab that has forgotten the event after 1,000
+    later lines.
+    """
     leaders = [open_page(tabs) for _ in range(others)]
     page = tabs.new_page()
 

@@ -1,4 +1,4 @@
-"""The reply of a model on the pages while it is written: of a real daemon whose model stops in the middle."""
+"""A model's reply on the pages while it is written, with a real daemon whose model stops in the middle."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ CODE = "def total(numbers):\n    return sum(x for x in numbers if x > 5)\n"
 
 
 class Acts:
-    """A model that plans, looks around, writes a file and says that it is done."""
+    """A model that plans, writes a file and says that it is done."""
 
     def __init__(self) -> None:
         self.calls = 0
 
     def __call__(self, phase: str, _messages: list[dict[str, str]]) -> str | Reply:
-        """The reply to one request."""
+        """Return the reply to one request."""
         if phase == "PLANNING":
             return PLAN
         self.calls += 1
@@ -87,7 +87,7 @@ def test_a_reply_is_seen_as_it_is_written_in_every_tab_and_stays_when_it_is_whol
     expect(reply(page)).to_contain_text("1. Read <img src=x onerror=alert(1)> first.", timeout=PATIENCE_MS)
     expect(reply(page)).to_contain_text(f"2. Use {MASK} and\\u{{202e}} nothing else.")
     expect(page.locator(".writing")).to_contain_text(re.compile(r"openai=tiny-coder writes: about \d+ tokens so far"))
-    # A page that is opened in the middle, in a tab that does not listen itself.
+    # This tab is opened in the middle of the reply, and another tab holds the stream.
     brief = open_page(tabs.new_page(), "/")
     expect(reply(brief)).to_contain_text("3. Write it.")
     assert reply(brief).inner_text() == reply(page).inner_text()

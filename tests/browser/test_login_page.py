@@ -1,4 +1,4 @@
-"""A daemon that asks for a token, whoever can reach it: nothing is shown before it was given; the session is safe."""
+"""A daemon that asks for a token, whoever can reach it: nothing is shown without the token, and the session is safe."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WRONG = "That is not the token of this daemon."
 
 @pytest.fixture(scope="module", params=["0.0.0.0", "127.0.0.1"])
 def seeded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeededDaemon]:
-    """One that listens on all addresses, and one on the loopback alone."""
+    """Run a daemon that listens on all addresses, and one on the loopback alone."""
     snapshot = share(tmp_path_factory).copied(tmp_path_factory.mktemp("reachable") / "snapshot")
     with start(snapshot, FLASK_HOST=request.param, API_TOKEN=TOKEN) as (daemon, server):
         yield SeededDaemon(snapshot=snapshot, daemon=daemon, server=server)

@@ -31,7 +31,7 @@ Open = Callable[..., Page]
 
 @pytest.fixture(scope="module")
 def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    """A server whose log has three thousand lines, one a minute, and stays as it is."""
+    """Start a server whose log has three thousand lines, one a minute, and gets no more."""
     app_context = make_desk(tmp_path_factory.mktemp("long"))
     put(app_context, *(line(number) for number in range(1, 3001)))
     with serving(app_context) as client:
@@ -41,7 +41,7 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 @pytest.fixture
 def tabs(browser: Browser) -> Iterator[Callable[[Client], BrowserContext]]:
-    """Makes profiles for servers, and closes them."""
+    """Return a function that opens a profile for a server; all profiles are closed at the end."""
     contexts: list[Any] = []
 
     def profile(client: Client) -> BrowserContext:
@@ -57,7 +57,10 @@ def tabs(browser: Browser) -> Iterator[Callable[[Client], BrowserContext]]:
 
 @pytest.fixture
 def opened(tabs: Callable[[Client], BrowserContext]) -> Iterator[Open]:
-    """Opens the log of a server; nothing may go wrong on the page but what `allow` names."""
+    """Return a function that opens a server's log.
+
+    Every error on the page that `allow` does not name fails the test.
+    """
     watches: list[Watch] = []
 
     def open_page(client: Client, path: str = "/logs", *, allow: str = "") -> Page:
@@ -100,7 +103,7 @@ def ids(page: Page) -> list[int]:
 
 
 def until_ids(page: Page, wanted: list[int]) -> None:
-    """Wait until just these lines stand there, each once and in order."""
+    """Wait until the page shows exactly these lines, each once and in order."""
     page.wait_for_function(f"wanted => JSON.stringify(({IDS})()) === JSON.stringify(wanted)", arg=wanted)
 
 
@@ -138,7 +141,7 @@ def test_lines_that_come_while_a_page_is_on_its_way_are_not_left_out(app_context
         def held(route: Route) -> None:
             answer = route.fetch()
             put(app_context, *(line(number) for number in range(11, 16)))
-            page.wait_for_timeout(300)  # the stream brings them first
+            page.wait_for_timeout(300)  # lets the stream deliver them first
             route.fulfill(response=answer)
             answered.append(True)
 
@@ -468,7 +471,7 @@ def test_a_real_daemon_that_restarts_leaves_no_gap_and_no_double_and_it_is_said(
 
 
 def test_a_connection_that_died_without_a_word_is_noticed(page: Page, watch: Watch, seeded: SeededDaemon) -> None:
-    """A daemon that is stopped in the middle answers nobody and closes nothing, as after a laptop's sleep."""
+    """A stopped daemon (SIGSTOP) answers nothing and closes nothing, as after a laptop's sleep."""
     watch.allow("failed GET .*")
     process = seeded.daemon.process
     assert process

@@ -1,4 +1,4 @@
-"""The memory of a running daemon: lessons are found by words and by meaning, read, retired, and carried elsewhere."""
+"""The memory of a running daemon: lessons are found by words and by meaning, read, retired, exported and imported."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def rows(page: Page) -> Locator:
 
 
 def newest(seeded: SeededDaemon, **query: str) -> str:
-    """The name of the newest lesson."""
+    """Return the name of the newest lesson."""
     asked = "&".join(f"{name}={value}" for name, value in query.items())
     return str(seeded.daemon.get(f"/api/lessons?{asked}")["lessons"][0]["id"])
 
@@ -114,7 +114,7 @@ def test_keys_walk_through_lessons_and_open_one(visit: Visit, seeded: SeededDaem
 
 @pytest.fixture
 def file(seeded: SeededDaemon, tmp_path: Path) -> Path:
-    """A file with one lesson that is new here, whose texts are hostile."""
+    """Write a file with one lesson that is new to the daemon and has hostile texts."""
     line = json.loads(_export(seeded).split("\n")[0])
     path = tmp_path / "lessons.jsonl"
     path.write_text(json.dumps({**line, "signature": HOSTILE, "error": HOSTILE, "lesson": HOSTILE, "fix": HOSTILE}))

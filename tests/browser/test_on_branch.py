@@ -1,4 +1,4 @@
-"""Commits on a branch are integrated or discarded by two buttons: on its task, in the brief and in the review."""
+"""Two buttons integrate or discard a commit on a branch: on its task's page, in the brief and in the review."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tests.support.seeded_home import SeededDaemon
 
 @pytest.fixture(autouse=True)
 def dev(seeded: SeededDaemon) -> None:
-    """A branch of the owner's repository that nobody has checked out."""
+    """Create a branch in the owner's repository that is not checked out."""
     if not git(seeded.snapshot.repo, "branch", "--list", "dev"):
         git(seeded.snapshot.repo, "branch", "dev")
 
 
 def leave(seeded: SeededDaemon, number: int) -> int:
-    """A task whose commit waits for dev."""
+    """Run a task whose commit waits to be integrated into dev, and return its id."""
     task = seeded.daemon.submit(**job(number), repo=str(seeded.snapshot.repo), base="dev")
     (ended,) = seeded.daemon.wait(task)
     assert ended["ending"] == "committed", ended
@@ -35,7 +35,7 @@ def commit_of(seeded: SeededDaemon, task: int) -> dict[str, object]:
 
 
 def assert_for_everybody(page: Page) -> None:
-    """Nothing is wider than the window, and no rule of access is broken."""
+    """Check that nothing is wider than the window and that axe reports no serious violation."""
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     assert [each["id"] for each in violations if each["impact"] in {"serious", "critical"}] == []
@@ -97,7 +97,7 @@ def test_what_cannot_be_integrated_says_why_and_stays(
     visit: Visit, seeded: SeededDaemon, watch: Watch, tmp_path: Path
 ) -> None:
     watch.allow("409 POST .*/integrate")
-    task = seeded.task("owned")  # its target is checked out
+    task = seeded.task("owned")  # cannot be integrated: its target is checked out
     page = visit(f"/review?task={task}")
     page.keyboard.press("i")
     page.get_by_role("dialog").get_by_role("button", name="Integrate", exact=True).click()

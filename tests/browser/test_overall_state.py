@@ -1,4 +1,4 @@
-"""The one state, wherever it is looked at, and what the pages do while no model answers or the daemon is away."""
+"""The overall state is the same everywhere, and the pages react when no model answers or the daemon is away."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.browser import LIVE, Watch, context_of
 from tests.support.daemon import Daemon, settings_for, until
 from tests.support.wire_server import WireServer
 
-# Whether the header leaves out part of a state with these words.
+# Checks whether the header cuts off a state with this text.
 CUT = """(words) => { const at = document.querySelector('#overall');
   at.querySelector('span').textContent = words;
   return at.scrollWidth > at.clientWidth; }"""
@@ -30,7 +30,7 @@ def model() -> Iterator[WireServer]:
 
 @pytest.fixture
 def daemon(tmp_path: Path, model: WireServer) -> Iterator[Daemon]:
-    """A daemon that looks for its model once in a long while, and keeps its port."""
+    """Run a daemon that rarely probes its model and keeps its port."""
     settings = settings_for(model, MODEL_PROBE_S="600", REPAIR_FIRST_S="0")
     with Daemon(tmp_path / "home", settings) as daemon:
         daemon.settings["FLASK_PORT"] = daemon.url.rsplit(":", 1)[1]
@@ -51,7 +51,7 @@ def page(browser: Browser, daemon: Daemon) -> Iterator[Page]:
 
 
 def says(daemon: Daemon) -> tuple[str, str, str]:
-    """The state by the API, by `/healthz` and in the terminal."""
+    """Return the state from the API and from `/healthz`, and check that the CLI shows the same."""
     status = daemon.get("/api/status")["overall"]
     terminal = json.loads(daemon.cli("--status", "--json").stdout)["overall"]
     assert (terminal["state"], terminal["text"]) == (status["state"], status["text"])
@@ -95,7 +95,7 @@ def test_an_outage_says_who_waits_and_ends_at_a_test_of_the_connection(
     again = banner.get_by_role("button", name="Test connection")
     again.click()
     expect(page.get_by_text("Still no answer.")).to_be_visible()
-    expect(again).to_be_enabled()  # else what is left of the first test may meet the model
+    expect(again).to_be_enabled()  # else the rest of this probe may reach the restarted model
     model.start()
     again.click()
     expect(page.get_by_text("answers; waiting tasks continue.")).to_be_visible()

@@ -1,4 +1,4 @@
-"""The owner's jobs in clicks and keys, each from the page on which it turns up; typed words do not count."""
+"""The owner's jobs counted in clicks and keys, each from the page on which it comes up; typed text does not count."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.wire_server import WireServer
 
 @dataclass(slots=True)
 class Hand:
-    """The owner's acts on a page; `acts` counts them."""
+    """The owner's actions on a page; `acts` counts them."""
 
     page: Page
     acts: int = 0
@@ -35,9 +35,9 @@ class Hand:
         at.select_option(value)
 
     def type_over(self, at: Locator, text: str) -> None:
-        """Click into a field and type."""
+        """Click into a field and replace its text."""
         self.click(at)
-        self.page.keyboard.press("Control+a")  # a part of typing
+        self.page.keyboard.press("Control+a")  # not counted, as part of typing
         self.page.keyboard.type(text)
 
 

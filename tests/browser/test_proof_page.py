@@ -1,4 +1,4 @@
-"""The proof of a commit: downloaded from the task's page of a running daemon, and opened as whoever gets it would."""
+"""The proof of a commit: downloaded from a task's page of a running daemon, and opened as its recipient would do."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_proof_is_downloaded_and_stands_alone(
         assert alone.evaluate("document.documentElement.scrollWidth <= innerWidth")
         alone.screenshot(path=tmp_path / "proof.png", full_page=True)
     assert str(seeded.snapshot.home) not in file.read_text(encoding="utf-8")
-    # The page lets no script run, so axe looks at the same markup without that rule.
+    # The page's policy forbids all scripts, axe included, so axe checks the same markup without that policy.
     html = file.read_text(encoding="utf-8").replace("default-src 'none'; ", "")
     with browser.new_context(color_scheme="dark" if dark else "light") as looser:
         copy = looser.new_page()

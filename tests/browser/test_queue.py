@@ -1,4 +1,4 @@
-"""The list of tasks: found, sorted, walked through, and acted on one by one or many at once."""
+"""The task list: finding, sorting and browsing tasks, and acting on one or many at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MANY = 60
 
 @pytest.fixture(scope="module")
 def many(seeded: SeededDaemon) -> list[int]:
-    """Tasks that nobody works on, oldest first; more than the list shows at once."""
+    """Submit tasks that no worker takes, more than the list shows at once; return their ids, oldest first."""
     return [later(seeded.daemon, f"cheddar {number}", priority=number % 3) for number in range(MANY)]
 
 

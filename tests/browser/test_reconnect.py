@@ -1,4 +1,4 @@
-"""A daemon that is restarted under open pages: they say so, go on by themselves, and no line is missing or double."""
+"""A daemon restarts under open pages: the pages say so and reconnect, and no line is missing or doubled."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.support.daemon import Daemon
 from tests.support.seeded_home import SeededDaemon, share, start
 
 SHOWN = "() => [...document.querySelectorAll('#lines .line')].map((each) => Number(each.id.slice(1)))"
-LOST = r"^failed GET .*net::ERR_"  # what was asked while nobody answered
+LOST = r"^failed GET .*net::ERR_"  # requests while no daemon answered
 
 
 @pytest.fixture
 def seeded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeededDaemon]:
-    """A daemon that comes back on the port that it had."""
+    """Run a daemon that keeps its port when it restarts."""
     snapshot = share(tmp_path_factory).copied(tmp_path_factory.mktemp("restarted") / "snapshot")
     with start(snapshot) as (daemon, server):
         daemon.settings["FLASK_PORT"] = daemon.url.rsplit(":", 1)[1]

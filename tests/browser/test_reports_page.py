@@ -1,4 +1,4 @@
-"""The weekly reports of a running daemon: listed, drawn, downloaded, and made when they are wanted."""
+"""The weekly reports of a running daemon: listed, drawn, downloaded, and written on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of repositories: the effective settings of one are shown, changed, refused with a reason, removed."""
+"""The repositories' page: a repository's settings are shown, changed, refused with a reason, and removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The watch over pages sees what it should: a test that passes then means that nothing went wrong."""
+"""`Watch` sees every kind of error, so a passing page test means that nothing went wrong on the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts of models and tasks that want to be markup stay texts on every page; so do those that come live."""
+"""Texts of models and tasks that try to act as markup stay texts on every page, also when they arrive live."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.markup_home import ELEMENT, EVIL, SEEN, markup_home
 
 ELSEWHERE = "a[href^='javascript:'], [href*='elsewhere.test'], [src*='elsewhere.test'], [srcdoc], [onerror], [onfocus]"
 SILENT = {"/login", "/settings", "/reports", "/environments"}
-"""Pages that may have nothing hostile to show; on all others it is seen as text, so that it is known to be there."""
+"""Pages that may show no hostile text. Every other page must show it as text, which proves that it was there."""
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def inert(page: Page) -> None:
 
 def test_hostile_texts_are_texts_on_every_page(seen: tuple[Page, Watch], daemon: Daemon) -> None:
     page, watch = seen
-    watch.allow("404 GET .*/api/task/3/diff")  # a task that waits before its first step changed nothing yet
+    watch.allow("404 GET .*/api/task/3/diff")  # the task waits before its first step, so it has no changes
     for address in addresses(daemon.home, 1, 2, 3):
         page.goto(address)
         if address != "/login":

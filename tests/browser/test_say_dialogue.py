@@ -1,4 +1,4 @@
-"""The dialogue in which an owner says something to a task: what it promises, sends and shows when it is refused."""
+"""The dialogue in which an owner sends a message to a task: its explanation, its request, and its refusals."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def watch(page: Page, client: Client) -> Iterator[Watch]:
 
 
 def open_part(page: Page, number: int, button: str) -> Locator:
-    """The dialogue, opened by its button on the task's page."""
+    """Open the dialogue by its button on the task's page."""
     page.goto(f"/task/{number}")
     page.wait_for_selector(LIVE, state="attached")
     draw(page)

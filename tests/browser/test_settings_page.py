@@ -1,4 +1,4 @@
-"""The page of the settings, driven in Chromium against a running daemon."""
+"""The settings page in Chromium, with a running daemon."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def server() -> Iterator[WireServer]:
 
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory, server: WireServer) -> Iterator[Daemon]:
-    """One whose models stand in config.yaml, where the page can change them."""
+    """Run a daemon whose models are in config.yaml, so that the page can change them."""
     home = tmp_path_factory.mktemp("settings") / "home"
     home.mkdir()
     settings = settings_for(server)

@@ -1,4 +1,4 @@
-"""Parts that all pages share: texts, tables, keys, dialogs, the theme; each part is drawn by itself on a real page."""
+"""Parts that all pages share: texts, tables, keys, dialogs, the theme; each is drawn separately on a real page."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tests.support.browser import LIVE, Visit, Watch, context_of
 from tests.support.worked_task import submit
 
 FORMATS = json.loads((Path(__file__).parents[1] / "core" / "text" / "formats.json").read_text())
-"""By function: arguments and what it writes."""
+"""For each function: arguments and the expected text."""
 ROWS = [{"id": 1, "size": 30, "name": "b"}, {"id": 2, "size": None, "name": "c"}, {"id": 3, "size": 4, "name": "a"}]
-# Modules are those of the page itself: they have the same addresses.
+# Imports by the page's own addresses, to get the page's modules and not further copies.
 MODULES = """window.load = (name) => import(
   document.querySelector('link[href$="app/ui.js"]').href.replace(/ui[.]js$/, `${name}.js`))"""
 
@@ -57,7 +57,7 @@ def page(context: BrowserContext) -> Page:
 
 @pytest.fixture
 def stage(page: Page, watch: Watch) -> Iterator[Page]:
-    """The dashboard, with `load(name)` for a shared module and an empty `#stage` to draw on."""
+    """Open a page with `load(name)` for a shared module and an empty `#stage` to draw on."""
     open_it(page)
     yield page
     watch.check()
@@ -65,7 +65,7 @@ def stage(page: Page, watch: Watch) -> Iterator[Page]:
 
 @pytest.fixture(scope="module")
 def library(browser: Browser, server: Client) -> Iterator[Page]:
-    """A page for tests that call functions alone, and leave nothing behind."""
+    """Open a page for tests that only call functions and leave nothing behind."""
     with context_of(browser, f"http://127.0.0.1:{server.host.port}") as context:
         page = context.new_page()
         open_it(page)
@@ -82,7 +82,7 @@ def open_it(page: Page) -> None:
 
 
 def draw(page: Page, body: str, *modules: str) -> None:
-    """Draw what the body returns; the exports of the modules are its names."""
+    """Draw the return value of `body`, a function body in which the exports of the modules are in `m`."""
     names = ", ".join(f"await load('{name}')" for name in ("ui", "parts", *modules))
     page.evaluate(
         f"""async () => {{
@@ -249,7 +249,7 @@ def test_a_table_is_walked_and_chosen_from_by_keys(stage: Page) -> None:
     assert stage.evaluate("() => [...window.chosen.value]") == []
 
 
-# ---- what is pressed
+# ---- controls
 
 
 def test_a_button_that_works_cannot_be_pressed_twice(stage: Page) -> None:
@@ -298,7 +298,7 @@ def test_the_help_lists_the_keys_and_gives_the_focus_back(stage: Page) -> None:
 
 
 def test_the_skip_link_is_first_and_leads_to_the_content(stage: Page) -> None:
-    table(stage)  # which would take Enter
+    table(stage)  # A focused table would handle Enter
     stage.keyboard.press("Tab")
     expect(stage.get_by_role("link", name="Skip to content")).to_be_focused()
     stage.keyboard.press("Enter")
@@ -343,7 +343,7 @@ def test_a_question_has_its_focus_on_what_changes_nothing_and_escape_says_that(s
     stage.wait_for_function("() => window.answer === false")
 
 
-# ---- the look
+# ---- appearance
 
 
 def back(page: Page) -> str:
@@ -398,7 +398,7 @@ def test_differences_stand_side_by_side(stage: Page) -> None:
     expect(stage.get_by_role("region", name="Unified").locator(".k")).to_have_text("return")
 
 
-# ---- what is asked of the daemon
+# ---- requests to the daemon
 
 
 def test_an_old_answer_never_replaces_a_newer_one(stage: Page) -> None:

@@ -1,4 +1,4 @@
-"""The page of a task in a real browser, on a daemon in a seeded home: what it shows, and all that it does."""
+"""The page of a task in a real browser, on a daemon in a seeded home: its content and all its actions."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.support.seeded_home import ASSUMED, FAR_AHEAD, FINDING, LEFT_OPEN, QU
 
 
 def step(page: Page, number: int, attempt: int = 1) -> Locator:
-    """The row of a step."""
+    """Return the row of a step."""
     return page.locator(f"#s{attempt}-{number}")
 
 
 def open_part(page: Page, number: int, tab: str = "") -> Locator:
-    """A step, opened, with one of its tabs in front."""
+    """Open a step, and one of its tabs if given; return the step's row."""
     row = step(page, number)
     row.locator("button.head").click()
     if tab:

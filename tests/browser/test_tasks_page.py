@@ -1,4 +1,4 @@
-"""The page of tasks: the form for a new one, and filters that are kept by name."""
+"""The tasks page: the form for a new task, and filters that are saved under a name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tool calls of a step on the page of its task: told in a line each, opened on demand, live while it runs."""
+"""The tool calls of a step on its task's page: one line each, opened on demand, live while the step runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def page(browser: Browser, app_context: AppContext) -> Iterator[Page]:
 
 
 def tool(page: Page, number: int) -> Locator:
-    """A call, by its number in the list."""
+    """Return a call by its number in the list."""
     return page.locator(".tool").nth(number - 1)
 
 

@@ -1,4 +1,4 @@
-"""The evidence of a commit that is run again from a page: live, cancellable, and still there after a reload."""
+"""The evidence of a commit, verified again from a page: live, cancellable, and still shown after a reload."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def evidence(page: Page) -> Locator:
 
 @pytest.fixture(scope="module")
 def slow(seeded: SeededDaemon) -> int:
-    """A task whose tests take their time."""
+    """Run a task whose tests are slow, and return its id."""
     tests = {"test_job_61.py": TESTS.format(n=61), "test_slow_61.py": SLOW}
     task = seeded.daemon.submit(description=str(job(61)["description"]), tests=tests)
     (ended,) = seeded.daemon.wait(task, within_s=200)

@@ -1,4 +1,4 @@
-"""A home at the terminal, and its queue with a daemon and without one."""
+"""Fixtures: a home at the terminal, and its queue with a daemon and without one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
 
 @pytest.fixture(params=["daemon", "database"])
 def context(request: pytest.FixtureRequest, home: Home) -> Iterator[AppContext]:
-    """The home's queue, behind a running server or alone."""
+    """Give the home's queue, behind a running server or alone."""
     if request.param == "daemon":
         with home.daemon() as running:
             yield running

@@ -1,4 +1,4 @@
-"""The command line as a script meets it: processes, pipes, exit codes."""
+"""The command line as a script uses it: processes, pipes, exit codes."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_the_completion_script_names_the_program(home: Home, shell: str) -> None
 
 
 def complete(home: Home, line: str) -> list[str]:
-    """List the completions that bash is offered at the end of a line."""
+    """List the completions that bash gets at the end of a line."""
     word_index = str(line.count(" "))
     result = home.run(_NIGHTSHIFT_COMPLETE="bash_complete", COMP_WORDS=line, COMP_CWORD=word_index)
     return [offer.partition(",")[2] for offer in result.out.split()]

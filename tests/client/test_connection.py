@@ -1,4 +1,4 @@
-"""The cost of a call: with a daemon nothing but the client is loaded, and of the heavy libraries none."""
+"""The cost of a call: with a daemon, only the client is imported, and none of the heavy libraries."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ print(*sorted(sys.modules), file=sys.stderr)
 
 
 def load(home: Home, *arguments: str, **variables: str) -> set[str]:
-    """The modules that a call of the command line has imported at its end."""
+    """Return the modules that a call of the command line has imported at its end."""
     environ = {"PATH": "/usr/bin:/bin", "NIGHTSHIFT_HOME": str(home.path), **variables}
     argv = [sys.executable, "-c", ASKED, *arguments]
     done = subprocess.run(argv, env=environ, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
@@ -74,7 +74,7 @@ FILES = {"nightshift.storage", "nightshift.storage.files", "nightshift.storage.f
 def test_with_a_daemon_a_command_loads_nothing_but_the_client(home: Home, asked: str) -> None:
     home.cli("do it")
     with home.daemon():
-        load(home, "status")  # the settings are checked once
+        load(home, "status")  # the first call checks the settings
         modules = load(home, *asked.split(), "--json")
     packages = {".".join(name.split(".")[:2]) for name in modules if name.split(".")[0] == "nightshift"}
     assert packages <= OURS | {"nightshift.storage"}

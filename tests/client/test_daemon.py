@@ -1,4 +1,4 @@
-"""`nightshift report`: which span it takes, what it prints, and what it refuses."""
+"""`nightshift report`: the span that it covers, its output, and the arguments that it refuses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
 
 @pytest.fixture
 def database(home: Home) -> Path:
-    """A database as a daemon leaves it that never held a checkpoint."""
+    """Make the database of a daemon that never had a checkpoint."""
     path = home.path / "db" / "agent_logs.sqlite"
     Database(path).close()
     return path

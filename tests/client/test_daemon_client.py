@@ -1,4 +1,4 @@
-"""The client over the network and in process, by the same calls of the command line."""
+"""The client over the network and in process, with the same calls of the command line."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def context(home: Home) -> Iterator[AppContext]:
 
 @pytest.fixture(params=["daemon", "database"])
 def either(request: pytest.FixtureRequest, home: Home) -> Iterator[Home]:
-    """A home with a daemon, and one without."""
+    """Give a home with a daemon, and one without."""
     if request.param == "database":
         yield home
         return
@@ -47,7 +47,7 @@ def either(request: pytest.FixtureRequest, home: Home) -> Iterator[Home]:
 
 
 def ended(context: AppContext, ending: Ending) -> None:
-    """Claim the next task, wait for it where there is none yet, and end it."""
+    """Claim the next task, waiting for it if necessary, and end it."""
     until = time.monotonic() + 10
     while (task := context.queue.claim("worker-1").result()) is None:
         assert time.monotonic() < until
@@ -57,7 +57,7 @@ def ended(context: AppContext, ending: Ending) -> None:
 
 @contextmanager
 def a_worker(context: AppContext, ending: Ending) -> Iterator[None]:
-    """Ends the next task beside the block."""
+    """End the next task in a thread beside the block."""
     thread = threading.Thread(target=ended, args=(context, ending))
     thread.start()
     yield
@@ -438,7 +438,7 @@ def _answer_once(server: socket.socket, answer: bytes | None) -> None:
         if answer is not None:
             connection.sendall(answer)
         else:
-            connection.recv(1)  # until the other side gives up
+            connection.recv(1)  # until the other side closes the connection
 
 
 def test_a_daemon_that_is_still_starting_is_not_taken_for_one_that_is_down(home: Home) -> None:

@@ -1,4 +1,4 @@
-"""Our own pages: their links lead somewhere, and the commands and endpoints that they name exist."""
+"""Our own pages: their links are valid, and the commands and endpoints that they name exist."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ROUTES = {(each.method, re.sub(r"\\{.*?\\}", "[^/]+", re.escape(each.path))) for
 
 
 def commands() -> Iterator[str]:
-    """All commands, and those of groups with their group's name before them."""
+    """Yield all commands; those of a group with the group's name before them."""
     for command in every_command(lambda *_: 0):
         yield command.name or ""
         if isinstance(command, click.Group):
@@ -36,7 +36,7 @@ def commands() -> Iterator[str]:
 
 
 def name_commands(text: str) -> Iterator[str]:
-    """List the commands that a page has its reader type: in back-ticks, and at the beginning of lines of blocks."""
+    """Yield the commands that a page tells its reader to type: in back-ticks and at the start of lines in blocks."""
     typed = "\n".join(
         (*re.findall(r"`([^`\n]+)`", text), *re.findall(r"^(?:\$ )?(nightshift .*)$", text, re.MULTILINE))
     )
@@ -61,7 +61,7 @@ def test_the_commands_of_a_page_exist(path: str) -> None:
 
 @pytest.mark.parametrize("path", DOCS)
 def test_the_endpoints_of_a_page_exist(path: str) -> None:
-    """With whatever name a page gives to what differs: `/api/task/7/revert`, `/api/report/<name>`."""
+    """A page may write any value or name for a parameter: `/api/task/7/revert`, `/api/report/<name>`."""
     named = set(REQUEST.findall((ROOT / path).read_text()))
     endpoints = {
         (verb, there)

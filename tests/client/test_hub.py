@@ -1,4 +1,4 @@
-"""`nightshift hub` against real servers: looked at and steered without a daemon."""
+"""`nightshift hub` against real servers: status and actions without a daemon."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def server() -> Iterator[TemporalServer]:
 
 @pytest.fixture
 def url(server: TemporalServer, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The address of a namespace that nobody has used, which the home's settings name."""
+    """Give the address of an unused namespace, which the home's settings name."""
     address = server.ready()
     monkeypatch.setenv("HUB_URL", address)
     return address

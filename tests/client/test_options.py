@@ -1,4 +1,4 @@
-"""Options that may stand together, and the words of a new task."""
+"""Combinations of options, and the description of a new task."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def submit(home: Home, *arguments: str) -> dict[str, Any]:
-    """The task that these arguments make, as --show tells it."""
+    """Submit a task with these arguments, and return it as `--show` prints it."""
     result = home.cli(*arguments, "--json")
     assert result.code == 0, result.err
     task: dict[str, Any] = home.cli("--show", str(result.json["task_id"]), "--json").json
@@ -126,7 +126,7 @@ def test_two_files_of_one_path_are_refused(home: Home) -> None:
 
 def test_a_time_without_a_zone_is_the_typists_own(home: Home) -> None:
     task = submit(home, "do it", "--not-before", "2099-06-01T08:00")
-    expected = datetime(2099, 6, 1, 8).astimezone()  # the zone of this machine is meant
+    expected = datetime(2099, 6, 1, 8).astimezone()  # in this machine's time zone
     assert datetime.fromisoformat(task["not_before"]) == expected
     assert task["status"] == "scheduled"
 

@@ -1,4 +1,4 @@
-"""`--install-service`, `--reload`, `--notify-test`, and which home is meant."""
+"""`--install-service`, `--reload`, `--notify-test`, and the choice of the home."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_an_address_that_is_none_is_refused_without_being_shown(home: Home) -> N
     assert "hush" not in result.err
 
 
-# ---- which home
+# ---- choice of the home
 
 
 def test_the_daemon_of_the_other_layout_is_found_by_its_lock(home: Home) -> None:

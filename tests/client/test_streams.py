@@ -1,4 +1,4 @@
-"""A call whose streams, terminal or folder are not as usual ends with a sentence, and with what was asked for."""
+"""A call with unusual streams, terminal or folder ends with a sentence, and with the requested output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAIN = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-"""An old terminal, or a service without a locale: all but ASCII is foreign there."""
+"""Variables of an old terminal, or of a service without a locale: only ASCII is known there."""
 CALL = f'exec "{sys.executable}" "{ROOT / "cli.py"}"'
 
 

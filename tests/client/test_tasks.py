@@ -1,4 +1,4 @@
-"""The urgency of tasks, all that failed once more, and forks at the terminal, with a daemon and without one."""
+"""Priorities of tasks, retries of all failed ones, and forks at the terminal, with a daemon and without one."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_task_that_cannot_be_queued_again_is_named(home: Home, context: AppCon
     home.cli("do the second", "--depends-on", "1")
     home.cli("add", "third")
     fail(context, 3)
-    home.cli("--cancel", "1")  # which fails the second
+    home.cli("--cancel", "1")  # the second task fails because of it
     result = home.cli("--retry-failed")
     assert (result.code, result.out) == (5, "1 of 2 failed tasks queued again\n")
     assert "task 2: depends on what did not succeed: task 1 (cancelled)" in result.err

@@ -1,4 +1,4 @@
-"""The terminal of a person: colours, tables, the prompt."""
+"""A person's terminal: colours, tables, the prompt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings are remembered as all sources give them, and only while no source changes."""
+"""The cached access to the daemon equals what all sources give, and is used only while no source changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SECRET = "t" * 24
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The home of a daemon that has run, with no settings from outside."""
+    """The home of a daemon that has run, with no settings from the environment."""
     for name in Settings.model_fields:
         monkeypatch.delenv(name.upper(), raising=False)
     (tmp_path / "db").mkdir()

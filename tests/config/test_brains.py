@@ -1,4 +1,4 @@
-"""Settings of models: what cannot work is refused with the mend."""
+"""Settings of models: unusable values are rejected with the way to fix them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings: which source wins, and what a person is told."""
+"""Settings: the precedence of sources, and the messages to a person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page's file is read as it was meant, holds what is needed and no more, and is never written over another."""
+"""The settings page's file is read back unchanged, contains only what it needs, and never overwrites a change."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def test_lines_look_as_a_person_would_write_them() -> None:
     ("values", "reset", "after"),
     [
         ({"a": 3}, (), {"a": 3, "b": 9}),
-        ({"a": 1}, (), {"b": 9}),  # as config.yaml says
-        ({"a": True}, (), {"a": True, "b": 9}),  # which is another value
-        ({"a": None}, (), {"a": None, "b": 9}),  # the default, though config.yaml says something else
-        ({"b": None}, (), {"a": 2}),  # of which config.yaml says nothing
+        ({"a": 1}, (), {"b": 9}),  # Same as config.yaml
+        ({"a": True}, (), {"a": True, "b": 9}),  # A different value
+        ({"a": None}, (), {"a": None, "b": 9}),  # The default, although config.yaml has another value
+        ({"b": None}, (), {"a": 2}),  # Not set in config.yaml
         ({}, ("a",), {"b": 9}),
         ({}, ("c",), {"a": 2, "b": 9}),
         ({"a": 4}, ("a", "b"), {"a": 4}),

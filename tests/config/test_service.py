@@ -1,4 +1,4 @@
-"""The words of a service manager in the environment."""
+"""The environment variables of a service manager."""
 
 from nightshift.config.service import VARIABLES, ServiceManager, service_manager_in
 

@@ -1,4 +1,4 @@
-"""Quiet hours as settings: read from file and variable, and refused with the field's name and an example."""
+"""Quiet hours as settings: read from file and variable, and rejected with the field's name and an example."""
 
 from __future__ import annotations
 

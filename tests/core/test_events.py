@@ -1,4 +1,4 @@
-"""Emitters: events that know what they are about."""
+"""Emitters: events with bound fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings of readers, as they stand with an attempt: for the change as it is, and for no other."""
+"""Findings of readers in an attempt: those on the current change, and no others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ IN = replace(CRITICAL, gravity=Gravity.HIGH, reason="any number is taken", reade
 
 
 def read(*remarks: Remark) -> AttemptState:
-    """An attempt whose change was read by both."""
+    """Return an attempt whose change both readers have read."""
     readings = tuple(
         Reading(
             reader=reader, change=digest(CHANGE), found=tuple(remark for remark in remarks if remark.reader is reader)

@@ -1,4 +1,4 @@
-"""One state is made of all that is known of the daemon: the most pressing is the word, the others stand beside it."""
+"""The overall state of the daemon: its word is the most urgent state, and its line names the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quiet hours: which local times a span covers, over midnight, on some days, and when the clock is put on or back."""
+"""Quiet hours: the local times that a span covers, over midnight, on some days, and when the clock changes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MONDAY = datetime(2026, 11, 2)  # noqa: DTZ001 - what the clock on the wall show
 
 
 def on_wall(day: int, time: str) -> datetime:
-    """A time of the week; day 0 is Monday."""
+    """Return a time of the week; day 0 is Monday."""
     hours, minutes = map(int, time.split(":"))
     return MONDAY + timedelta(days=day, hours=hours, minutes=minutes)
 
@@ -80,7 +80,7 @@ def test_the_first_span_that_covers_is_named() -> None:
 
 
 def quiet_minutes(span: str, around: datetime) -> int:
-    """How many minutes are quiet in the twelve hours from `around` on."""
+    """Count the quiet minutes in the twelve hours from `around`."""
     times = (around + timedelta(minutes=n) for n in range(12 * 60))
     return sum(parse(span).covers(at.astimezone(BERLIN)) for at in times)
 

@@ -1,4 +1,4 @@
-"""Shares and their intervals, against the tables of the papers and against their laws."""
+"""Shares and their intervals, compared with the tables of the papers and with mathematical properties."""
 
 from __future__ import annotations
 

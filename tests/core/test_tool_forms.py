@@ -1,4 +1,4 @@
-"""The form of tool calls that follows from a model's record."""
+"""The form of tool calls that is chosen from a model's results."""
 
 from __future__ import annotations
 

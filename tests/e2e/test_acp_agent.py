@@ -1,4 +1,4 @@
-"""Another agent as the author, through the real daemon: what it changes is refused, mended and committed."""
+"""Another agent as the author, through the real daemon: its changes are refused, mended and committed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The real daemon keeps to its own OpenAPI document, whatever it is sent: schemathesis makes up the requests.
+"""The real daemon follows its own OpenAPI document for any input; schemathesis generates the requests.
 
-A hundred times as many requests as here: `NIGHTSHIFT_TESTS_EXAMPLES=500 … -m pytest tests/e2e/test_api_contract.py`.
+For 100 times as many requests: `NIGHTSHIFT_TESTS_EXAMPLES=500 … -m pytest tests/e2e/test_api_contract.py`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from tests.support.seeded_home import SeededDaemon, share, start
 
 EXAMPLES = os.environ.get("NIGHTSHIFT_TESTS_EXAMPLES", "4")
 LEFT_OUT = "positive_data_acceptance"
-"""Rules between fields (`ids` or a `filter`) are refused with 400, which the document names, but no schema states."""
+"""A check to skip. Rules between fields (`ids` or a `filter`) cause a documented 400, but no schema states them."""
 CONFIGURED = """[checks.negative_data_rejection]
 expected-statuses = ["400", "401", "403", "404", "405", "406", "409", "413", "415", "422", "428", "429", "5xx"]
 """
-"""The statuses that schemathesis expects of a refusal, and 413: a list with too many items is refused by its bytes."""
+"""The statuses that schemathesis expects of a refusal, plus 413: too long a list is refused because of its bytes."""
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_no_request_makes_the_api_break_its_own_document(seeded: SeededDaemon, t
     argv = [
         sys.executable, "-m", "schemathesis.cli", "run", f"{seeded.url}/api/openapi.json", "--max-examples", EXAMPLES,
         "--seed", "1", "--generation-deterministic", "--exclude-checks", LEFT_OUT,
-        "--exclude-operation-id", "stream_logs",  # which does not end, and has tests of its own
+        "--exclude-operation-id", "stream_logs",  # it does not end, and has its own tests
         "--request-timeout", "300", "--suppress-health-check", "all", "--no-color",
     ]  # fmt: skip
     done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""A `tasks.yaml` with a bad entry, before a real daemon that is killed in between."""
+"""A `tasks.yaml` with a bad entry, in front of a real daemon that is killed in between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark as its owner uses it: mined, run with two arms, killed, gone on with, and reported."""
+"""The benchmark as its owner uses it: mined, run with two arms, killed, continued and reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run of the benchmark that is broken off at many points, by Ctrl-C and by kill, loses and doubles nothing."""
+"""A benchmark run that Ctrl-C or kill interrupts at many points loses nothing and repeats nothing."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from tests.support.sandboxes import runtime
 from tests.support.wire_server import WireServer
 
 USD = 1000
-"""The price of a million tokens."""
+"""Dollars per million tokens."""
 
 
 class Breaking:
-    """The benchmark's process, which gets a signal when the model is asked for the n-th time, or soon after."""
+    """The benchmark's process, which gets a signal at the n-th request to the model, or soon after it."""
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[bytes] | None = None
@@ -41,7 +41,7 @@ class Breaking:
         return answer(phase, messages)
 
     def send(self) -> None:
-        """Send it as a terminal does: to the whole group."""
+        """Send the signal as a terminal does: to the whole process group."""
         assert self.process
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, self.signal)
@@ -64,7 +64,7 @@ def test_a_run_that_is_broken_off_again_and_again_ends_as_if_it_never_was(
         command = [sys.executable, str(ROOT / "cli.py"), "bench", *words]
         breaking.signal, outputs = number, list[str]()
         while True:
-            breaking.asked, breaking.at = 0, 1 if len(outputs) < 2 else 2  # then each goes on to the next reply
+            breaking.asked, breaking.at = 0, 1 if len(outputs) < 2 else 2  # later runs each get one more reply
             breaking.process = subprocess.Popen(
                 command, env=home.environment(), cwd=home.home, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                 start_new_session=True,

@@ -1,4 +1,4 @@
-"""A benchmark's result decides who begins a repository's tasks, and how it works: by the real daemon."""
+"""A benchmark's result decides which model begins a repository's tasks, and with which settings, in the real daemon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkpoints and holds of the real daemon: the report is there, tasks wait, a resume lets them go on, kills or not."""
+"""Checkpoints and holds of the real daemon, with and without kills: a report exists, tasks wait until a resume."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.support.wire_server import WireServer
 
 
 def until_at_last(condition: Callable[[], bool]) -> None:
-    """A busy machine may take long to start a daemon; what has not happened then does not happen."""
+    """Wait up to 120 s for a condition, because a busy machine may take long to start a daemon."""
     until(condition, within_s=120)
 
 
 def read_held(daemon: Daemon) -> dict[str, str]:
-    """Read the pauses that hold tasks back, by source, with the reason."""
+    """Return the reasons of the pauses that hold tasks back, by source."""
     return {hold["source"]: hold["reason"] for hold in daemon.get("/api/status")["holds"]}
 
 

@@ -1,4 +1,4 @@
-"""Tasks that end without a commit, through the real daemon: what they changed stands on their branches as drafts."""
+"""Tasks that end without a commit, through the real daemon: their branches have their changes as drafts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OTHER = "def total(numbers):\n    return 'other' + '{n}'\n"
 
 @dataclass
 class Model:
-    """Answers tasks “job_<n>”: code by turns from a list for each task, and what it is told for tests."""
+    """Answers tasks “job_<n>”: the code comes in turn from a list for each task, the tests from another one."""
 
     code: dict[int, list[str]] = field(default_factory=dict)
     tests: dict[int, str] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Model:
 
 @dataclass
 class Site:
-    """A daemon with its model, and a repository of its owner's."""
+    """A daemon with its model, and a repository of the owner."""
 
     daemon: Daemon
     server: WireServer
@@ -50,7 +50,7 @@ class Site:
     numbers: Iterator[int]
 
     def submit(self, *code: str, tests: bool = True, **more: Any) -> int:
-        """Submit the next task, whose model writes this code."""
+        """Submit the next task, for which the model writes this code."""
         n = next(self.numbers)
         self.model.code[n] = list(code)
         given = {f"test_job_{n}.py": TESTS.format(n=n)} if tests else {}
@@ -62,7 +62,7 @@ class Site:
         return task
 
     def draft(self, task: dict[str, Any]) -> dict[str, Any]:
-        """The draft of a task as the API has it, which is what stands on the branch."""
+        """Return the draft of a task from the API, and check that it matches the branch."""
         (row,) = self.daemon.get(f"/api/commits?task={task['task_id']}")["commits"]
         assert (row["label"], row["integrated"], row["branch"]) == ("draft", False, task["branch"])
         assert git(self.repo, "rev-parse", task["branch"]) == row["commit"]

@@ -1,4 +1,4 @@
-"""One task in the foreground, with no daemon: the whole machinery in the command line's own process."""
+"""One task in the foreground without a daemon: all components run in the command line's own process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.wire_server import WireServer
 
 
 def arguments(home: Home) -> list[str]:
-    """Task 1 of the scripted answers, on a command line."""
+    """Return the command line arguments for task 1 of the scripted answers."""
     tests = home.path / "test_job_1.py"
     tests.write_text(TESTS.format(n=1))
     return ["--run", str(job(1)["description"]), "--tests", str(tests)]

@@ -1,4 +1,4 @@
-"""Forged verdicts through the whole daemon: no answer that is one is integrated; honest ones are."""
+"""Forged verdicts through the whole daemon: no forged answer is integrated, and honest ones are."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ANSWERS |= {f"right-{name}": (suite, suite.honest) for name, suite in RIGHT.item
 
 
 def model(phase: str, messages: list[dict[str, str]]) -> str:
-    """Answers each task with what its number stands for."""
+    """Answer each task with the files that its number refers to."""
     if phase != "CODING":
         return {"PLANNING": PLAN, "REFLECTING": f"```json\n{REFLECTION}\n```"}[phase]
     match = re.search(r"number (\d+)\.", "\n".join(message["content"] for message in messages))
@@ -41,14 +41,14 @@ def task(number: int, suite: Suite, repo: str) -> dict[str, Any]:
         "language": str(suite.language),
         "tests": dict(suite.given),
         "repo": repo,
-        "allow": ["js.child-process"],  # else its task would wait for an answer
+        "allow": ["js.child-process"],  # else its task waits for an answer
         "limits": {"iterations": 3, "attempts": 2},  # the second attempt is told what the first one left
     }
 
 
 @dataclass(frozen=True)
 class Night:
-    """How the task of each answer ended, and all that its model was told."""
+    """The task and the prompts of each answer, by the answer's name, and the ids of integrated tasks."""
 
     tasks: dict[str, dict[str, Any]]
     prompts: dict[str, str]
@@ -57,7 +57,7 @@ class Night:
 
 @pytest.fixture(scope="module")
 def night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Night]:
-    """All answers, each to a task of its own in a repository of its own, in one daemon."""
+    """Run all answers in one daemon, each as its own task in its own repository."""
     folder = tmp_path_factory.mktemp("forged")
     with WireServer(model) as server, Daemon(folder / "home", settings_for(server, HELD_OUT_SHARE="0.4")) as daemon:
         numbers = {}

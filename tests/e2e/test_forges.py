@@ -1,8 +1,8 @@
-"""The whole way with a real daemon that is killed at each kind of request: issue, draft, comment, follow-up, merged.
+"""From an issue to a merged pull request (draft, comment, follow-up), with a real daemon that is killed at each
+request.
 
-Right after the forge has done what a request asks for and before the daemon hears of it, the daemon is killed, once for
-each method and path; `make test` does so at two of them. What was asked for must not be done
-again by the next one.
+The daemon is killed right after the forge has carried out a request and before the daemon gets the answer, once for
+each method and path; `make test` does so at two of them. The next daemon must not repeat the request's effect.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FILES = {"Makefile": "test:\n\tgrep -q right answer.txt\n", "answer.txt": "nothi
 
 
 def words(phase: str, messages: list[dict[str, str]]) -> str:
-    """Writes `right`, and more where a comment asks for it."""
+    """Write `right`, and more if a comment asks for it."""
     text = "\n".join(message["content"] for message in messages)
     if phase == "CODING":
         answer = "very right" if "very" in text else "right"
@@ -41,14 +41,14 @@ def words(phase: str, messages: list[dict[str, str]]) -> str:
 
 
 KINDS = 12
-"""So many kinds of requests are made at least, at each forge."""
+"""The minimum number of kinds of requests that are made at each forge."""
 SETTINGS: Mapping[str, tuple[str, Callable[[World], Api]]] = {
     "github": ("GH_TOKEN", GitHubApi), "gitlab": ("GITLAB_TOKEN", GitLabApi), "gitea": ("GITEA_TOKEN", GiteaApi),
 }  # fmt: skip
 
 
 class Killer:
-    """Kills the daemon at each kind of request once, or at the kinds of these numbers, and starts it again."""
+    """Kills the daemon once at each kind of request, or only at the kinds with these numbers, and starts it again."""
 
     def __init__(self, daemon: Daemon, at: Collection[int] = range(1000)) -> None:
         self.daemon, self.struck, self._at = daemon, list[str](), at
@@ -65,7 +65,7 @@ class Killer:
                 self.daemon.process.kill()
 
     def until(self, condition: Callable[[], bool], within_s: float = 400) -> None:
-        """Wait for it, and start the daemon whenever it was killed."""
+        """Wait for a condition, and restart the daemon whenever it was killed."""
         end = time.monotonic() + within_s
         while not condition():
             assert time.monotonic() < end, f"it did not happen in time\n{self.daemon.output()[-3000:]}"

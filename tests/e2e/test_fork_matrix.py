@@ -1,4 +1,4 @@
-"""One step by several models: nothing of it lands until one is integrated, and that one lands once."""
+"""One step by several models: none of the results lands until one is integrated, and that one lands once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ COUNTED = {"test_count.py": "from count import N\n\n\ndef test_count():\n    ass
 
 
 class ThreeModels(Answers):
-    """`big` is always wrong, `small` and `other` are right in their own words; the names are what requests ask for."""
+    """`big` is always wrong; `small` and `other` are right, with their name in a comment.
+
+    Requests ask for them by name.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,7 +52,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory, server: WireServer) -> Iter
 
 
 def give_up_task(daemon: Daemon, number: int) -> int:
-    """A task that the big model gave up after a try."""
+    """Return a task that the `big` model gave up after one iteration."""
     task = daemon.submit(**job(number), limits={"iterations": 1})
     (ended,) = daemon.wait(task)
     assert ended["ending"] == "gave_up", ended
@@ -63,13 +66,13 @@ def matrix(daemon: Daemon, task: int, *models: str) -> list[int]:
 
 
 def commit_of(daemon: Daemon, task: int) -> dict[str, Any]:
-    """The newest commit of a task."""
+    """Return the newest commit of a task."""
     commit: dict[str, Any] = daemon.get(f"/api/commits?task={task}")["commits"][0]
     return commit
 
 
 def land(daemon: Daemon) -> list[str]:
-    """The subjects and tasks of the commits on the workspace's branch, the newest first."""
+    """Return the task ids in the commits on the workspace's branch, the newest first."""
     log = git(daemon.home / "workspace", "log", "--format=%(trailers:key=Task,valueonly,separator=%x2C)")
     return [line for line in log.splitlines() if line]
 

@@ -1,4 +1,4 @@
-"""A task that begins where another one was, with another model: by the real daemon, its API and its command line."""
+"""A task that continues another one with another model, through the real daemon, its API and its command line."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory, server: WireServer) -> Iter
 
 @pytest.fixture(scope="module")
 def given_up(daemon: Daemon) -> int:
-    """A task that the big model gave up after two tries."""
+    """A task that the `big` model gave up after two iterations."""
     number = daemon.submit(**job(1), limits={"iterations": 2})
     (ended,) = daemon.wait(number)
     assert ended["ending"] == "gave_up"
@@ -60,13 +60,13 @@ def fork(daemon: Daemon, task_id: int, **body: Any) -> dict[str, Any]:
 
 
 def course(daemon: Daemon, task_id: int) -> list[tuple[str, str]]:
-    """Phases and outcomes of a task's newest attempt."""
+    """Return the phases and outcomes of a task's newest attempt."""
     tries = daemon.get(f"/api/task/{task_id}/timeline")["tries"]
     return [(step["phase"], step["outcome"]) for each in tries for step in each["steps"]]
 
 
 def change(daemon: Daemon, task_id: int, step: int) -> str:
-    """The code as it was after a step of the first attempt."""
+    """Return the code as it was after a step of the first attempt."""
     file = daemon.get(f"/api/task/{task_id}/file?path=job_1.py&attempt=1&step={step}")
     return "\n".join("".join(text for _, text in line) for line in file["lines"])
 

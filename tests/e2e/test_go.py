@@ -1,4 +1,4 @@
-"""A Go task, end to end: the real daemon, a scripted model, `go test` in the sandbox, a commit in the end."""
+"""A Go task, end to end: the real daemon, a scripted model, `go test` in the sandbox, and a commit at the end."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ MOD = "module example.org/total\n\ngo 1.18\n"
 
 
 class Model:
-    """Writes what does not parse, then what is wrong, then what is right; keeps what it was asked."""
+    """Writes code that does not parse, then wrong code, then right code; records the requests."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []

@@ -1,4 +1,4 @@
-"""Held-out cases end to end: a table of the shown answers ends in failure, a rule in a commit that is verified."""
+"""Held-out cases end to end: a table of the shown answers fails, and a rule ends in a verified commit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def task(name: str) -> dict[str, object]:
 
 
 class Model:
-    """Answers `table` with what the tests in its prompt expect, `rule` with a rule; keeps what it was told."""
+    """Answers `table` with the results in its prompt's tests, and `rule` with a rule; records its prompts."""
 
     def __init__(self) -> None:
         self.prompts: list[str] = []
@@ -55,7 +55,7 @@ def daemon(tmp_path: Path, model: Model) -> Iterator[Daemon]:
 
 
 def never_told(model: Model, file: str) -> set[str]:
-    """The words of which no prompt of a task says anything."""
+    """Return the words that no prompt of a task contains."""
     text = "\n".join(prompt for prompt in model.prompts if file in prompt)
     return {word for word in WORDS if word not in text}
 

@@ -1,4 +1,4 @@
-"""Three real daemons, one hub, one bare repository: whatever happens to nodes, each task ends once and lands once."""
+"""Three real daemons, one hub, one bare repository: whatever happens to nodes, each task ends and lands once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing escapes: what a hostile suite prints stays harmless wherever it goes, and nothing of the daemon is inside."""
+"""Nothing leaks: output of a hostile suite stays harmless everywhere, and the suite sees nothing of the daemon."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.sse import Listener
 from tests.support.wire_server import WireServer
 
 SECRET = "daemon-secret-0123456789abcdef"
-# The secret and the shapes of keys are put together inside, so that they stand in no text of the task.
+# The suite builds the secret and the key-like texts at run time, so that the task's text does not contain them.
 SUITE = """
 import os
 import sys
@@ -73,7 +73,10 @@ def daemon(tmp_path: Path, server: WireServer) -> Iterator[Daemon]:
 
 
 def read_stored(path: Path) -> Iterator[tuple[str, str]]:
-    """Every text in the database, with where it stands; JSON is read, so that no escape hides a character."""
+    """Yield each text in the database, except task specs, with its column.
+
+    JSON is decoded, so that no escape hides a character.
+    """
     with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
         tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         for table in tables:
@@ -90,7 +93,7 @@ def read_stored(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def unescape(text: str) -> str:
-    """The texts in a JSON document, or the text itself where it is none."""
+    """Undo the escapes in a JSON document; return any other text unchanged."""
     try:
         return json.dumps(json.loads(text), ensure_ascii=False).replace("\\u00", "\x00\\u00")
     except ValueError:

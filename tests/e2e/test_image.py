@@ -1,4 +1,4 @@
-"""The daemon in a container: the image is built, and run with the options of compose.yaml, by a real engine."""
+"""The daemon in a container: a real engine builds the image and runs it with the options of `compose.yaml`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def options(home: Path, security: list[str]) -> list[str]:
-    """As compose.yaml has them, without a network: the private engine of the tests has none."""
+    """Return the options of `compose.yaml`, but without a network, because the tests' private engine has none."""
     home.mkdir()
     os.chown(home, USER, -1)
     return [
@@ -69,7 +69,7 @@ def test_a_task_becomes_a_commit_in_the_mounted_home_and_is_known_after_a_stop(t
     until(lambda: answers(container), 120)
     assert docker("exec", container, "id", "-u") == str(USER)
     assert "bubblewrap" in ask(container, "--status")["sandbox"]
-    (tmp_path / "home" / "tasks.yaml").write_text(json.dumps({"tasks": [TASK]}))  # JSON is YAML
+    (tmp_path / "home" / "tasks.yaml").write_text(json.dumps({"tasks": [TASK]}))  # JSON is valid YAML
     until(lambda: any(task["status"] in ENDED for task in ask(container, "--history")), 300)
     (task,) = ask(container, "--history")
     assert task["status"] == "done", docker("logs", container)

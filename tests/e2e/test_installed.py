@@ -1,4 +1,4 @@
-"""Installed from a wheel into an environment of its own, as pipx and uv do it."""
+"""Installation from a wheel into a separate environment, as pipx and uv do it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UV = packages.uv_program(Path(sys.executable))
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with the wheel of what git knows; a build writes into its tree, so it gets a copy."""
+    """An environment with the wheel of all files that git tracks. A build writes into its tree, so it gets a copy."""
     folder = tmp_path_factory.mktemp("installed")
     source, venv = folder / "source", folder / "venv"
     files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout

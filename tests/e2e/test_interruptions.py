@@ -32,11 +32,11 @@ def test_kill_9_at_ten_moments_loses_and_doubles_nothing(tmp_path: Path, server:
     workspace = daemon.home / "workspace"
     trailers = git(workspace, "log", "--format=%(trailers:key=Task,valueonly)", "main").split()
     assert sorted(map(int, trailers)) == sorted(ids)
-    # A commit that was written and not yet named when the daemon died is made anew; the old one is nobody's.
+    # A commit that no reference named when the daemon died is made again; the old one dangles.
     assert git(workspace, "fsck", "--strict", "--no-dangling") == ""
     tries = {task["task_id"]: [row["iteration"] for row in task["iterations"] if row["iteration"]] for task in ended}
     assert all(rows == [1, 2] for rows in tries.values()), tries
-    # A request that was under way when the daemon died may be asked once more, none that was answered.
+    # A request in progress when the daemon died may be sent once more, but not a request that was answered.
     for n in numbers:
         assert answers.counts[n, "PLANNING"] <= 2
     assert daemon.stop() == 0

@@ -1,4 +1,6 @@
-"""A JavaScript task, end to end: the real daemon, a scripted model, node:test in the sandbox, a commit in the end."""
+"""A JavaScript task, end to end: the real daemon, a scripted model, `node:test` in the sandbox, and a commit at the
+end.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ BROKEN = RIGHT.replace("=>", "= >")
 
 
 class Model:
-    """Writes what does not parse, then what is wrong, then what is right; keeps what it was asked."""
+    """Writes code that does not parse, then wrong code, then right code; records the requests."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []

@@ -1,4 +1,4 @@
-"""A daemon that was killed leaves things behind; the next one on the home sweeps them, tells it, and works on."""
+"""A killed daemon leaves files behind; the next daemon on the home removes them, reports this and continues."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.daemon import Daemon, git, until
 
 
 def leave(path: Path) -> Path:
-    """A file that was left an hour ago."""
+    """Create a file with a modification time one hour ago."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     os.utime(path, (time.time() - 3600,) * 2)

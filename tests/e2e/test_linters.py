@@ -1,4 +1,4 @@
-"""A linter of the repository, end to end: a change that it finds something in goes back before its tests run."""
+"""A linter of the repository, end to end: a change with a finding goes back to the model before its tests run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FILES = {"pyproject.toml": "[tool.ruff.lint]\nselect = ['F']\n", "old.py": "impo
 
 
 class Untidy(Answers):
-    """Imports what it does not use at first; `shown` are the prompts for code."""
+    """First writes code with an unused import; `shown` are the prompts for code."""
 
     def __init__(self) -> None:
         super().__init__(wrong_first=1, wrong="import os\n\n\n" + RIGHT)

@@ -1,4 +1,4 @@
-"""An assistant's task from its words to its commit, through a real daemon that is killed and started meanwhile."""
+"""An assistant's task from its description to its commit, through a real daemon that is killed and restarted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.wire_server import WireServer
 
 
 async def until_it_ended(url: str, task_id: int) -> tuple[dict[str, object], str]:
-    """How a task ended, and what it changed."""
+    """Return the final state of a task, and its diff."""
     async with Client(url) as client:
         state: dict[str, object] = {"ended": False}
         while not state["ended"]:

@@ -1,7 +1,7 @@
-"""The protocol's own inspector drives the server over both transports, from a task's words to its commit.
+"""The official MCP inspector drives the server over both transports, from a task's description to its commit.
 
-It is the command line of the inspector's first version, the last one that runs on Node.js 20: each call is a process
-of its own, which connects, holds what it is told against the protocol's schemas, and prints the result.
+It is the command line of the inspector's first version, the last one that runs on Node.js 20. Each call is a separate
+process, which connects, checks the answers against the protocol's schemas, and prints the result.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ PROGRAM = "@modelcontextprotocol/inspector-cli/build/cli.js"
 
 
 class Inspector:
-    """Calls of the inspector to the server of a daemon.
+    """Calls of the inspector to a daemon's MCP server.
 
     Args:
-        daemon: whose.
-        transport: stdio or http.
+        daemon: the daemon to call.
+        transport: `stdio` or `http`.
     """
 
     def __init__(self, daemon: Daemon, transport: str) -> None:
@@ -39,19 +39,19 @@ class Inspector:
 
     def run(self, method: str, *more: str) -> subprocess.CompletedProcess[str]:
         words = ["node", str(self._program), "--cli", *self._target, "--method", method, *more]
-        folder = self._program.parent  # it looks for a file of its own from where it is started
+        folder = self._program.parent  # it searches its working folder for one of its files
         return subprocess.run(
             words, env=self._environment, capture_output=True, text=True, check=False, timeout=120, cwd=folder
         )
 
     def ask(self, method: str, *more: str) -> Any:
-        """Return the answer of a method."""
+        """Call a method, and return the answer."""
         done = self.run(method, *more)
         assert done.returncode == 0, done
         return json.loads(done.stdout)
 
     def call(self, tool: str, **given: object) -> Any:
-        """Return the answer of a tool."""
+        """Call a tool, and return the answer."""
         pairs = [word for name, value in given.items() for word in ("--tool-arg", f"{name}={value}")]
         return self.ask("tools/call", "--tool-name", tool, *pairs)
 

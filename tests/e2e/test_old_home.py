@@ -1,4 +1,4 @@
-"""A home in which version 0.1.0 worked opens: all of it is there, and its commits verify and revert."""
+"""A home that version 0.1.0 worked in opens: all its content is there, and its commits verify and revert."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tests.support.old_home import DATABASE, OldHome, OldHomeModel, unpack
 from tests.support.wire_server import WireServer
 
 GOES_ON = ("running", "parked", "queued")
-"""Tasks that the kill interrupted, or that come due."""
+"""Statuses of tasks that the kill interrupted, or that become due."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Opened:
-    """The home, and today's daemon on it, which is paused as the old one was."""
+    """The old home, and today's daemon on it, which is paused as the old daemon was."""
 
     old: OldHome
     daemon: Daemon
@@ -31,11 +31,11 @@ class Opened:
         return dict(self.daemon.get(f"/api/task/{self.old.tasks[name]}"))
 
     def rows(self, what: str, *fields: str) -> dict[tuple[Any, ...], dict[str, Any]]:
-        """A list of the API by these fields."""
+        """Return a list of the API as a mapping with these fields as its key."""
         return {tuple(row[name] for name in fields): row for row in self.daemon.get(f"/api/{what}?limit=100")[what]}
 
     def verify(self, commit: str) -> dict[str, Any]:
-        """Run the evidence of a commit again; how that ended."""
+        """Run the evidence of a commit again, and return the result."""
         status, answer = self.daemon.ask("POST", f"/api/commit/{commit}/verify", {})
         assert status in {200, 202}, answer
         address = f"/api/commit/{commit}/verification"
@@ -63,7 +63,7 @@ def test_tasks_lessons_commits_the_report_and_settings_are_there(opened: Opened)
         assert {name: commits[row["commit"],][name] for name in row} == row
     assert {row["id"] for row in old.lessons} <= {id_ for (id_,) in opened.rows("lessons", "id")}
     address = "/api/lessons?like=AssertionError:+wrong+sum"
-    until(lambda: bool(opened.daemon.get(address)["lessons"]))  # their vectors are searched
+    until(lambda: bool(opened.daemon.get(address)["lessons"]))  # it searches their vectors
     assert {row["name"] for row in old.reports} <= {name for (name,) in opened.rows("reports", "name")}
     settings = opened.daemon.get("/api/settings")["settings"]
     assert next(each["value"] for each in settings if each["name"] == "max_iterations") == 12

@@ -1,4 +1,4 @@
-"""Packages end to end: the real daemon asks, its owner decides at the command line, the task ends as he decided."""
+"""Packages end to end: the real daemon asks, its owner decides at the command line, and the task ends accordingly."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WITHOUT = "def full(times=1):\n    return times\n"
 
 
 class Moon:
-    """Writes moon.py with a package, and without it once it was told that the owner denied it."""
+    """Writes moon.py with a package, and without it once the prompt says that the owner denied it."""
 
     def __init__(self, name: str = "moonphase", value: str = "FULL") -> None:
         self.name, self.value, self.others = name, value, Answers()
@@ -131,7 +131,7 @@ def test_what_the_settings_or_the_task_allow_is_not_asked_for(
 
 
 def test_a_package_comes_from_the_index_that_pip_knows(tmp_path: Path) -> None:
-    """With the real package index; its settings are those of whoever runs this."""
+    """Uses the real package index, with the settings of the user who runs the test."""
     wanted = ("PIP_", "HTTP_", "HTTPS_", "NO_PROXY", "SSL_CERT")
     theirs = {name: value for name, value in os.environ.items() if name.upper().startswith(wanted)}
     moon = Moon("inflection", "__version__.count('.')")
@@ -148,7 +148,7 @@ def test_a_package_comes_from_the_index_that_pip_knows(tmp_path: Path) -> None:
 
 
 class Foresight(Moon):
-    """Names its package in the plan."""
+    """Names its package already in the plan."""
 
     def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
         planned = super().__call__(phase, messages)

@@ -1,4 +1,4 @@
-"""Repositories that provide what the runner of tests imports: `packaging` is judged by itself, `pluggy` not at all."""
+"""Repositories of packages that the test runner imports: tests of `packaging` run the change, `pluggy` is refused."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def test_the_first_part_is_a_number():
 def test_it_is_never_less_than_one():
     assert Version("0.3").major() == 1
 """
-# The runner's own `packaging` has no such method, so only the change can let these tests pass.
+# The runner's own `packaging` has no `major` method, so only the change can make these tests pass.
 WRONG = VERSION + "\n    def major(self):\n        return int(self.parts()[0])\n"
 RIGHT = VERSION + "\n    def major(self):\n        return max(1, int(self.parts()[0]))\n"
 
 
 class Model:
-    """Writes version.py, wrongly at first."""
+    """Writes version.py, wrong at first."""
 
     def __init__(self) -> None:
         self.phases: list[str] = []

@@ -1,4 +1,4 @@
-"""Projects of the workspace: plans choose and begin them, and each stands alone in a fresh clone."""
+"""Projects of the workspace: plans choose and begin them, and each works alone in a fresh clone."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ MORE: Story = {
         "from night import moonlit\n\n\ndef test_moonlit():\n    assert moonlit(8) == 9\n    assert moonlit(0) == 1\n",
     ),
 }
-"""Tasks that want a package which one project has already: of that one, and of another."""
+"""Tasks that need a package which one project already has: one task of that project, and one of another."""
 TALES = STORY | MORE
 
 
 class Model:
-    """Plans, writes and tests what the story says; `seen` has each prompt by task and phase."""
+    """Plans, writes and tests as the story says; `seen` has each prompt by task and phase."""
 
     def __init__(self) -> None:
         self.seen: dict[tuple[str, str], str] = {}
@@ -100,7 +100,7 @@ class Model:
 
 
 def bare_pytest(folder: Path, libraries: Path) -> str:
-    """Return pytest's output in a folder that has pytest and the packages of its requirements only."""
+    """Run pytest in a folder with only pytest and the packages of its requirements, and return the output."""
     names = (folder / "requirements.txt").read_text().split()
     wanted = [name for name in names if name != "pytest"]
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--find-links", str(libraries.parent / "index")]

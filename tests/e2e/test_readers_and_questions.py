@@ -1,4 +1,4 @@
-"""Readers of a change and of vague words, end to end: sent back, asked and answered, gone on by what is assumed."""
+"""Readers of changes and vague descriptions, end to end: changes are sent back, questions answered or assumed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QUESTION, ASSUMED, ANSWER = "Shall the boundary count?", "no, only what lies abo
 
 
 class Readers(Answers):
-    """Knows a wrong boundary when it sees one, and reads vague words."""
+    """Answers as readers: reports a wrong boundary, and asks about a vague description."""
 
     def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
         if phase not in {"REVIEW", "AUDIT", "CLARIFYING"}:
@@ -43,7 +43,7 @@ def answers() -> Readers:
 
 
 def find(daemon: Daemon, task_id: int) -> list[tuple[str, str, str]]:
-    """Read the readers' findings in the first attempt of a task, as its page has them."""
+    """Return the readers' findings in the first attempt of a task, from its page's data."""
     course = daemon.get(f"/api/task/{task_id}/timeline")
     numbers = [step["step_no"] for each in course["tries"] for step in each["steps"] if step["findings"]]
     steps = [daemon.get(f"/api/task/{task_id}/step/1/{number}") for number in numbers]
@@ -113,7 +113,7 @@ def test_a_question_that_nobody_answers_goes_on_with_what_is_assumed(tmp_path: P
 
 
 class NeverContent(Answers):
-    """A reviewer who says the same grave thing of each new version of job 5."""
+    """A reviewer that reports the same critical finding on each new version of job 5."""
 
     def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
         if phase == "REVIEW":

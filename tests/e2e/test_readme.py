@@ -1,4 +1,4 @@
-"""The commands that README prints, typed as they stand there, by an owner whose home and repository are as it says."""
+"""The commands in README, typed as printed, by an owner with the home and repository that README describes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CODE = {
     "Write slugify(text)": ("slug.py", "def slugify(text):\n    return '-'.join(text.lower().split())\n"),
     "health check endpoint": ("health.py", "def health():\n    return {'status': 'ok'}\n"),
 }
-"""Path and text of what the model writes, by words of the task."""
+"""Path and text of the model's code, by words of the task."""
 TESTS = {
     "Cart.total ignores": "from cart import Cart\n\n\ndef test_one_item():\n    assert Cart([5], 1).total() == 4\n",
     "Write slugify(text)": "from slug import slugify\n\n\ndef test_slugify():\n    assert slugify('A b') == 'a-b'\n",
@@ -54,11 +54,11 @@ REFUSED = {
     "nightshift retry 7": "task 7 is done",
     "nightshift integrate 5": "main is checked out in",
 }
-"""The commands that have nothing to do here, with the reason that they tell."""
+"""The commands that have nothing to do here, with the reason that they print."""
 
 
 def answer(phase: str, messages: list[dict[str, str]]) -> str:
-    """A model that knows what README asks for."""
+    """Answer as a model that knows the tasks in README."""
     asked = "".join(message["content"] for message in messages)
     name = next((name for name in CODE if name in asked), "")
     if phase == "REFLECTING" or not name:
@@ -73,7 +73,7 @@ def answer(phase: str, messages: list[dict[str, str]]) -> str:
 
 @pytest.fixture(scope="module")
 def owner(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The home folder of an owner who has a repository in ~/src/shop and `nightshift` on the path."""
+    """The home folder of an owner with a repository in `~/src/shop` and `nightshift` on the `PATH`."""
     folder = tmp_path_factory.mktemp("owner")
     shop = folder / "src" / "shop"
     for path, text in SHOP.items():
@@ -93,7 +93,7 @@ def owner(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def daemon(owner: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    """A daemon that has done the four tasks of `tasks.yaml`."""
+    """A daemon that has finished the four tasks of `tasks.yaml`."""
     home = tmp_path_factory.mktemp("home") / "home"
     home.mkdir()
     shutil.copy(ROOT / "tasks.yaml", home)
@@ -107,12 +107,15 @@ def daemon(owner: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Da
 
 
 def goes_on(line: str) -> bool:
-    """Tell whether a command ends by Ctrl-C alone."""
+    """Check whether a command runs until Ctrl-C."""
     return any(option in line.partition("#")[0] for option in ("--watch", "--follow"))
 
 
 def run_line(daemon: Daemon, owner: Path, line: str) -> tuple[int, str]:
-    """Type a line in ~/src/shop; gives its exit code and what it printed. A command that goes on ends by Ctrl-C."""
+    """Run a line in `~/src/shop`; return its exit code and output.
+
+    Ctrl-C ends a command that does not end on its own.
+    """
     env = {**daemon.environment(), "FLASK_PORT": daemon.url.rsplit(":", 1)[1]}
     process = subprocess.Popen(
         ["bash", "-c", f"exec {line}"], env=env, cwd=owner / "src" / "shop", text=True, stdin=subprocess.DEVNULL,
@@ -121,7 +124,7 @@ def run_line(daemon: Daemon, owner: Path, line: str) -> tuple[int, str]:
     first = process.stdout.readline() if process.stdout and goes_on(line) else ""
     if first:
         process.send_signal(signal.SIGINT)
-    printed = first + process.communicate(timeout=300)[0]  # it sets the exit code
+    printed = first + process.communicate(timeout=300)[0]  # `communicate` sets the exit code
     return process.returncode, printed
 
 

@@ -1,6 +1,6 @@
-"""The daemon and replies of a real model that were recorded: the loop ends each task as it did then.
+"""The daemon with recorded replies of a real model: each task ends as it did in the recording.
 
-`bench/real_model.py --record tests/data/real_model_replies.json` makes the replies anew, where the model is there.
+`bench/real_model.py --record tests/data/real_model_replies.json` records the replies again if the model is available.
 """
 
 from __future__ import annotations

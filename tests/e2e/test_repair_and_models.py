@@ -1,4 +1,6 @@
-"""The engine and a model side by side in the real daemon: which replies are not bought, and what waits for whom."""
+"""The repair engine and a model side by side in the real daemon: replies that are saved, and tasks that wait for
+either.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ CONTRADICTION = {
         "def test_other():\n    assert count([5, 7]) == 73\n"
     },
 }
-"""There is nothing to find, however long one looks."""
+"""A task with contradictory tests, which no search can solve."""
 
 
 def messages(daemon: Daemon, kind: str) -> list[str]:
@@ -65,7 +67,7 @@ def test_a_bug_that_search_can_mend_buys_no_reply_and_is_told_everywhere(daemon:
 
 
 def secretly_wrong() -> dict[str, object]:
-    """A task of which everything that is shown passes: what fails is held out of its tests."""
+    """Return a task whose shown tests all pass; the failing checks are held out of its tests."""
     for number in range(40):
         name = f"fare_{number}"
         tests = f"from {name} import {name}\n\n\ndef test_it():\n" + "".join(
@@ -125,7 +127,7 @@ def test_what_the_engine_cannot_do_waits_for_the_model_and_not_for_the_engine(
     task_id = daemon.submit(description="Write total() in job_2.py")
     until(lambda: daemon.get(f"/api/task/{task_id}")["status"] == "scheduled")
     assert "brings no tests" in daemon.get(f"/api/task/{task_id}")["reason"]
-    time.sleep(1.5)  # five looks for a model
+    time.sleep(1.5)  # time for five checks for a model
     assert len(messages(daemon, "task_claimed")) == 1, "it was taken up for nothing"
     server.start()
     assert daemon.wait(task_id)[0]["ending"] == "committed"

@@ -1,4 +1,4 @@
-"""Settings of a repository, end to end: set over the API and at the command line, found, applied to tasks."""
+"""Settings of a repository, end to end: set over the API and at the command line, found, and applied to tasks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FILES = {"Makefile": MAKEFILE, "CMakeLists.txt": "project(x)\n", "answer.txt": "
 
 
 def words(phase: str, messages: list[dict[str, str]]) -> str:
-    """Writes answer.txt: right, and strict as well once it saw that asked for by a failing command."""
+    """Write answer.txt: right, and also strict once a failing command asks for that."""
     text = "\n".join(message["content"] for message in messages)
     if phase == "CODING":
         answer = "strict right" if "strict" in text else "right"

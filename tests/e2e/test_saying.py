@@ -1,4 +1,4 @@
-"""Words to a running task: they break off the model's reply, survive the daemon's death, and are never passed over."""
+"""The owner's words to a running task interrupt the model's reply, survive the daemon's death and are never lost."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def daemon(tmp_path: Path, server: WireServer) -> Iterator[Daemon]:
 
 
 def prompts(server: WireServer, phase: str = "CODING") -> list[str]:
-    """Read the request to the model in a phase."""
+    """Return the texts of the requests to the model in a phase."""
     return [text(request) for request in server.requests if request.phase == phase]
 
 
@@ -38,7 +38,7 @@ def text(request: Recorded) -> str:
 
 
 def read_words(daemon: Daemon, *words: str) -> str:
-    """Return the output of the command."""
+    """Run `say` with these arguments, and return its output."""
     program = [daemon.program[0], str(ROOT / "cli.py"), "say", *words]
     done = subprocess.run(
         program, env=daemon.environment(), cwd=daemon.home, capture_output=True, text=True, check=True

@@ -1,4 +1,4 @@
-"""Messages of the real daemon to a service manager, and when they end."""
+"""Messages of the real daemon to a service manager, and the cases in which they stop."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.manager import Manager
 from tests.support.wire_server import WireServer
 
 WATCHDOG_S = 1.0
-# The daemon, with one thing more: SIGUSR1 makes its main thread sleep, as a call would that blocks the workers' loop.
+# The daemon with one addition: SIGUSR1 makes its main thread sleep, like a call that blocks the workers' loop.
 BLOCKED = """
 import signal, sys, time
 signal.signal(signal.SIGUSR1, lambda *_: time.sleep(60))
@@ -29,7 +29,7 @@ sys.exit(main.main())
 
 
 def until(condition: Callable[[], bool]) -> None:
-    """Wait as long as a busy machine may take."""
+    """Wait up to 90 s, because the machine may be busy."""
     within(condition, within_s=90)
 
 
@@ -83,10 +83,10 @@ def test_a_blocked_loop_is_no_longer_fed_and_its_end_tells_where_it_stood(
         manager.falls_silent("WATCHDOG=1", for_s=2 * WATCHDOG_S)
         assert daemon.process.poll() is None, "the process lives"
         assert daemon.ask("GET", "/api/tasks")[0] == 200, "the server has a loop of its own, and goes on"
-        daemon.process.send_signal(signal.SIGABRT)  # as the manager does then
+        daemon.process.send_signal(signal.SIGABRT)  # as the service manager does in this case
         ended_by = -daemon.process.wait(90)
         assert "Fatal Python error: Aborted" in daemon.output()
-        # Other threads go on while Python walks over their frames, which may cost it the rest of the walk.
+        # Other threads keep running while Python walks over their frames, so a crash may cut off the rest of the dump.
         assert ended_by in {signal.SIGABRT, signal.SIGSEGV}
         if ended_by == signal.SIGABRT:
             assert 'File "<string>", line 3 in <lambda>' in daemon.output(), "the call that blocked it"

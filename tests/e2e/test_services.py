@@ -1,4 +1,4 @@
-"""A repository whose tests talk to a real PostgreSQL: the database decides which change is committed."""
+"""A repository whose tests use a real PostgreSQL: the database decides which change is committed."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ TASK = {"description": "Write transfer() in ledger.py", "tests": {"test_ledger.p
 
 
 class Bank:
-    """Writes ledger.py, at first so that the database refuses nothing."""
+    """Writes ledger.py; its first version lets the database refuse nothing."""
 
     def __init__(self) -> None:
         self.codings: list[str] = []

@@ -1,4 +1,4 @@
-"""Signals, terminals that go away, and settings that are read again, with the real process."""
+"""Signals, terminals that close, and settings that are reloaded, with the real process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.support.wire_server import WireServer
 
 
 def until(condition: Callable[[], bool]) -> None:
-    """Wait as long as a busy machine may take."""
+    """Wait as long as a busy machine may need."""
     within(condition, within_s=90)
 
 
@@ -86,7 +86,7 @@ def test_a_push_that_hangs_does_not_hold_a_stop(tmp_path: Path, server: WireServ
 
 def test_a_hang_up_takes_up_new_settings_and_refuses_wrong_ones(tmp_path: Path, server: WireServer) -> None:
     given = settings_for(server)
-    del given["WORKER_COUNT"]  # the environment would overrule the file
+    del given["WORKER_COUNT"]  # the environment would override the file
     home = tmp_path / "home"
     home.mkdir()
     config = home / "config.yaml"
@@ -181,7 +181,7 @@ def test_a_reader_that_is_gone_and_closed_streams_end_nothing(tmp_path: Path, se
         daemon.submit(**job(1))
         until(lambda: any(request.phase == "CODING" for request in server.requests))
         say(daemon, signal.SIGTERM)
-        until(lambda: daemon.get("/api/status")["state"] == "draining")  # which it tells on its standard output
+        until(lambda: daemon.get("/api/status")["state"] == "draining")  # the daemon prints this to stdout
         say(daemon, signal.SIGTERM)
         assert daemon.process.wait(90) == 0
 

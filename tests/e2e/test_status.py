@@ -1,4 +1,4 @@
-"""The status of a home is the same whether its daemon runs or not, in all that its database knows."""
+"""The status of a home shows the same database facts whether its daemon runs or not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A task that its plan splits: parts side by side and one after both, by the real daemon, which is killed meanwhile."""
+"""A task that its plan splits: two parts in parallel and one after both, by a real daemon that is killed meanwhile."""
 
 from __future__ import annotations
 
@@ -42,9 +42,10 @@ PLAN = json.dumps({"subtasks": [subtask("left"), subtask("right"), subtask("both
 
 
 class Model:
-    """Splits the whole and writes the parts.
+    """Splits the whole task and writes its parts.
 
-    `codings` has who wrote code, the whole as ""; parts in `wrong` are written wrongly.
+    `codings` lists the parts that code was written for, with "" for the whole task. The parts in `wrong` get wrong
+    code.
     """
 
     def __init__(self) -> None:
@@ -79,7 +80,7 @@ def waits(daemon: Daemon, parent_id: int) -> bool:
 
 
 def shares(home: Path, parent_id: int) -> list[tuple[int, float]]:
-    """The allowance of each part: model calls and dollars."""
+    """Return the limits of each part: model calls and dollars."""
     path = home / "db" / "agent_logs.sqlite"
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as conn:
         specs = conn.execute("SELECT spec FROM task_specs WHERE task_id > ?", (parent_id,)).fetchall()
@@ -87,7 +88,7 @@ def shares(home: Path, parent_id: int) -> list[tuple[int, float]]:
 
 
 def history(home: Path) -> list[str]:
-    """The subjects of the commits in the daemon's workspace, oldest first."""
+    """Return the subjects of the commits in the daemon's workspace, oldest first, without the initial commit."""
     return git(home / "workspace", "log", "--reverse", "--format=%s").splitlines()[1:]
 
 
@@ -111,7 +112,7 @@ def test_two_parts_run_side_by_side_a_third_after_both_and_all_are_judged_togeth
         last = daemon.get(f"/api/task/{task['children'][2]['task_id']}")
         assert (last["parent"], last["priority"]) == (parent_id, 2)
         assert last["depends_on"] == [child["task_id"] for child in task["children"][:2]]
-        assert shares(tmp_path, parent_id) == [(3, 1.0)] * 3  # one is the whole's own
+        assert shares(tmp_path, parent_id) == [(3, 1.0)] * 3  # one share is for the whole task
         shown = daemon.cli("--show", str(parent_id)).stdout
         assert all(f"{child['task_id']} (done)" in shown for child in task["children"])
     assert len(history(tmp_path)) == 3
@@ -150,7 +151,7 @@ def test_when_a_part_fails_the_whole_is_planned_anew_in_one_piece_on_what_the_ot
         assert "# Splitting the task" not in plans[0][0]["content"]
         shown = git(tmp_path / "workspace", "show", "--stat", "--format=", task["commit"])
         assert "right.py" in shown
-        assert "left.py" not in shown  # it is there already
+        assert "left.py" not in shown  # it was committed before
     assert len(history(tmp_path)) == 2
 
 

@@ -1,4 +1,7 @@
-"""A repository's own tests judge a removal: what they do without goes, what they need stays, and none are asked for."""
+"""A repository's own tests judge a removal: code that they do not need goes, code that they need stays.
+
+No new tests are requested.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ FILES = {
 
 
 class Remover:
-    """Removes the file that a task names; `phases` are those it was asked in."""
+    """Removes the file that a task names; `phases` lists the phases of its requests."""
 
     def __init__(self) -> None:
         self.phases: list[str] = []

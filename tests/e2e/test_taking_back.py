@@ -1,4 +1,4 @@
-"""Undo, end to end: through a running daemon and without one; what was committed is only ever added to."""
+"""Undo, end to end, with a running daemon and without one: history is only ever added to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A task whose budget is spent asks its owner, through the real daemon, and goes on or ends as he says."""
+"""A task whose budget is spent asks its owner, through the real daemon, and continues or ends as the owner decides."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tests.support.daemon import Daemon, settings_for, until
 from tests.support.wire_server import WireServer
 
 FEW = 900
-"""Tokens: enough for a call or two of the four that the task needs."""
+"""Tokens. Enough for one or two of the four calls that the task needs."""
 
 
 def waiting(daemon: Daemon, task_id: int) -> dict[str, Any]:
-    """Wait until the task asks its owner; what it asks."""
+    """Wait until the task asks its owner, and return the open approval."""
     until(lambda: daemon.get(f"/api/task/{task_id}")["status"] == "waiting", within_s=40)
     (asked,) = daemon.get("/api/approvals?open=1")["approvals"]
     assert (asked["task_id"], asked["kind"]) == (task_id, "budget")
@@ -27,7 +27,7 @@ def decide(daemon: Daemon, asked: dict[str, Any], granted: bool) -> None:
 
 
 def grant(daemon: Daemon, asked: dict[str, Any]) -> bool:
-    """Grant it; whether the task asks once more."""
+    """Grant the approval, and check whether the task asks once more."""
     decide(daemon, asked, True)
     path = f"/api/task/{asked['task_id']}"
     until(lambda: daemon.get(path)["status"] in {"waiting", "done", "failed"}, within_s=40)

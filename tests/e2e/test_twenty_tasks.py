@@ -17,7 +17,7 @@ from tests.support.wire_server import WireServer
 
 
 class Author:
-    """Answers each task as the story has it, whatever is said of it; `asked` counts the phases of each task."""
+    """Answers each task as the story says, whatever the prompt adds; `asked` lists the phases of each task."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
@@ -44,7 +44,7 @@ def _block(path: str, text: str) -> str:
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Author]]:
-    """A clone of the workspace when all twenty tasks are done."""
+    """A clone of the workspace after all twenty tasks."""
     folder, author = tmp_path_factory.mktemp("story"), Author()
     wanted = ("PIP_", "HTTP_", "HTTPS_", "NO_PROXY", "SSL_CERT")
     theirs = {name: value for name, value in os.environ.items() if name.upper().startswith(wanted)}
@@ -71,7 +71,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, 
 PROJECTS = {tale.project.replace("_", "-") for tale in MADE + CHANGED} - {
     tale.project for tale in CHANGED if tale.removes
 }
-"""Those that are left."""
+"""The projects that are not removed."""
 
 
 def _submit(daemon: Daemon, tale: Tale) -> int:

@@ -1,4 +1,4 @@
-"""TypeScript tasks, end to end: the daemon, a scripted model, and tests run by what a repository's lock file pins."""
+"""TypeScript tasks, end to end: the daemon, a scripted model, and tests run by packages that a lock file pins."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ SETTINGS = {
 
 
 class Model:
-    """Sends these files for the code, the last one again and again, and tests when it is asked for them."""
+    """Sends these files for the code, repeating the last one, and the tests when it is asked for tests."""
 
     def __init__(self, *code: str, tests: str = "") -> None:
         self._code, self._tests = list(code), tests

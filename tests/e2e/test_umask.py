@@ -1,4 +1,4 @@
-"""With a umask of 000, as some services and containers have it, nothing of ours may be written by others."""
+"""With a umask of 000, as in some services and containers, no file of ours may be writable by others."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def writable_by_others(*roots: Path) -> list[str]:
 
 @pytest.mark.full
 def test_nothing_that_a_daemon_and_its_children_make_can_be_written_by_others(tmp_path: Path) -> None:
-    """A home is made, works in both repositories, is restored and used without a daemon."""
+    """Creates a home, works in both repositories, restores the home and uses it without a daemon."""
     repo, home = make_repo(tmp_path / "shop", {"README.md": "shop\n"}), tmp_path / "home"
     home.mkdir(mode=0o755)
     with WireServer(reply) as server:
@@ -47,7 +47,7 @@ def test_nothing_that_a_daemon_and_its_children_make_can_be_written_by_others(tm
         with daemon:
             assert daemon.get(f"/api/task/{own}")["status"] == "done", "it was restored"
             assert daemon.ask("POST", "/api/reports", {})[0] < 300
-        (home / "daemon.out").unlink()  # of whoever started it
+        (home / "daemon.out").unlink()  # created by the test, not by the daemon
         call = [sys.executable, str(ROOT / "cli.py"), "add", "Write more"]
         subprocess.run(call, env=daemon.environment(), check=True, umask=0, capture_output=True)
         assert writable_by_others(home, repo) == []

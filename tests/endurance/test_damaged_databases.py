@@ -1,7 +1,7 @@
-"""Damaged bytes of a database: after the daemon's own start it is sound, and nothing is silently lost.
+"""Damaged bytes in a database: after the daemon's own start it is sound, and nothing is lost silently.
 
-Each case takes the files of a home that was lived in, damages the database, opens it the way the daemon does, and then
-holds each task of before against what is there: it has its state, or the report names it.
+Each case copies the files of a home that was in use, damages the database, opens it as the daemon does, and then
+compares each earlier task: it has its old state, or the report names it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ fraction = st.floats(0, 1, exclude_max=True)
 
 @dataclass(frozen=True)
 class Harm:
-    """One thing that happens to a file; places are fractions of its length."""
+    """One damaging change to a file; `places` are fractions of its length."""
 
     kind: str
     file: str
@@ -79,7 +79,7 @@ def live(folder: Path) -> dict[str, Moment]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """In memory where that is possible: it is the bytes that are looked at here, not how they are flushed."""
+    """A folder, in memory if possible: the tests look at the bytes and not at how they are flushed."""
     memory = Path("/dev/shm")
     base = memory if os.access(memory, os.W_OK) else tmp_path_factory.mktemp("damaged")
     with tempfile.TemporaryDirectory(dir=base) as directory:
@@ -96,14 +96,14 @@ def put(home: Path, files: Files) -> None:
 
 
 def open_it(home: Path) -> int:
-    """Open the home as the daemon does, and submit a task; its id."""
+    """Open the home as the daemon does, submit a task, and return its id."""
     with ExitStack() as stack:
         store = open_store(settings_of(home), stack, Ticking(NOON.replace(hour=23)))
         return store.queue.submit(TaskSpec(description="new")).result().task_id
 
 
 def check(home: Path, before: Moment) -> None:
-    """Hold what is there against what was there."""
+    """Compare the home with its state before the damage."""
     new = open_it(home)
     tasks, report = tasks_of(home / DATABASE), describe(home / DATABASE)
     assert find_faults(home / DATABASE) == ()

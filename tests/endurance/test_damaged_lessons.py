@@ -1,4 +1,4 @@
-"""Overwritten pages of a home's database: after the next start tasks are done and lessons are recalled."""
+"""Overwritten pages of a home's database: after the next start, tasks are done and lessons are recalled."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ fraction = st.floats(0, 1, exclude_max=True)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """In memory where that is possible: it is the bytes that are looked at here, not how they are flushed."""
+    """A folder, in memory if possible: the tests look at the bytes and not at how they are flushed."""
     memory = Path("/dev/shm")
     base = memory if os.access(memory, os.W_OK) else tmp_path_factory.mktemp("lessons")
     with tempfile.TemporaryDirectory(dir=base) as directory:
@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def homes(folder: Path) -> dict[bool, Files]:
-    """A home of today, and one with the vector table of before."""
+    """The files of a home of today (key False), and of one with the former vector table (key True)."""
     return {old: make_home(folder / "made", lessons=12, vector_tables=old) for old in (False, True)}
 
 

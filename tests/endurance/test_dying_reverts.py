@@ -1,4 +1,4 @@
-"""The daemon dies at each durable point of a revert: it is made once or not at all, and the ledger learns of it."""
+"""The daemon dies at each durable point of a revert: it is made once or not at all, and the ledger records it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.wire_server import WireServer
 
 FULL = tiers.ENDURANCE
 PREPARING = ("file: workspace.../ID", "git: merge-tree")
-"""Objects that nothing names yet: dying there is dying before."""
+"""Points that write objects without a reference: a death there is the same as a death before."""
 
 
 def test_a_revert_is_made_once_whatever_the_daemon_dies_of(tmp_path: Path) -> None:
@@ -36,7 +36,10 @@ def test_a_revert_is_made_once_whatever_the_daemon_dies_of(tmp_path: Path) -> No
 
 
 def record(supervised: SupervisedDaemon, task: int) -> list[Point]:
-    """The points of a revert, each name once: the first, since another revert may find some of its objects there."""
+    """Record a revert and return its points, each name once.
+
+    The first is kept, because another revert may find its objects.
+    """
     supervised.order("record")
     assert supervised.ask("POST", f"/api/task/{task}/revert", {})[0] == 200
     points = [point for point in supervised.points("record") if not point.incidental and not point.tells_only]
@@ -47,7 +50,10 @@ def record(supervised: SupervisedDaemon, task: int) -> list[Point]:
 
 
 def dies(supervised: SupervisedDaemon, task: int, point: Point, moment: str) -> list[str]:
-    """Revert with a death, which nobody asks for again, and bring it back; what is not as if nobody had died."""
+    """Revert with a death at this point, without a second request, then reapply.
+
+    Return each difference to a revert without a death.
+    """
     commits, events, deaths = history(supervised), describe(supervised), supervised.deaths
     supervised.order(f"{moment} {point}", point, moment)
     try:

@@ -1,8 +1,8 @@
 """The daemon dies by SIGKILL at every durable point of a task's life, and nothing is lost, doubled or left behind.
 
-The points are not listed here: one scenario is recorded, and every point that it passed is a place to die
-(`crash_injection` says what a point is). `make test` takes some of them, the same each time. With
-NIGHTSHIFT_TESTS=endurance the lines of the log, which carry nothing that recovery reads, are places too.
+The points are not listed here: one scenario is recorded, and the daemon dies at every point that it passed
+(`crash_injection` defines a point). `make test` chooses a few of them, the same each time. With
+NIGHTSHIFT_TESTS=endurance, the lines of the log are points too, although recovery does not read them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Several workers on one main branch: cancels, restarts of workers and kills of the daemon at random moments.
 
-Afterwards git and the records agree on every commit. The moments follow from a seed, which is printed; with
-NIGHTSHIFT_SEED=N a run takes the same ones again. `make test-all` runs a larger form.
+Afterwards git and the records agree on every commit. The moments depend on a printed seed; NIGHTSHIFT_SEED=N repeats
+them. `make test-all` runs a larger form.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NAME = re.compile(r"\b(?:alone|same|part)_\d+\b")
 
 @dataclass(frozen=True, slots=True)
 class Landed:
-    """A commit of ours: its full id, the number of its task, and whether it says that it is a draft."""
+    """A commit of ours: its full id, the number of its task, and whether its message says that it is a draft."""
 
     id: str
     task: int
@@ -60,7 +60,9 @@ def test_git_and_the_records_agree_on_every_commit_after_a_night_of_interruption
 
 
 def _descriptions(moments: random.Random) -> list[str]:
-    """Tasks that overlap: new projects that several begin, files that several bring in the same words, and others."""
+    """Return overlapping tasks: new projects that several tasks begin, files that several tasks add with the same
+    words, and others.
+    """
     groups = [[f"Write same_{n}.py with same_{n}(n): n plus {n}"] * 3 for n in range(TASKS // 9)]
     parts = [f"write part_{n}.py with part_{n}(n): n plus {n}" for n in range(TASKS // 3)]
     groups += [[f"In the new project greek{n // 3} {part}" for n, part in enumerate(parts[at : at + 3], at)]
@@ -73,7 +75,10 @@ def _descriptions(moments: random.Random) -> list[str]:
 
 
 def _make_slow_git(folder: Path) -> Path:
-    """Put a `git` into a folder that takes 50 ms more to move references, so that moments fall into a landing."""
+    """Create a `git` that takes 50 ms more to move references, so that interruptions hit landings.
+
+    Return its folder.
+    """
     git_path = shutil.which("git")
     (folder / "bin").mkdir()
     wrapper = folder / "bin" / "git"
@@ -128,7 +133,7 @@ def _interrupt(daemon: Daemon, numbers: Sequence[int], moments: random.Random) -
 
 
 def _choose_task(daemon: Daemon, numbers: Sequence[int], moments: random.Random) -> int:
-    """A task that lands just now if there is one within a few looks, else any."""
+    """Return a task that is landing now. If 60 checks find none, return any task."""
     for _ in range(60):
         for worker in daemon.get("/api/status")["workers"]:
             if worker["phase"] == "COMMIT":
@@ -147,7 +152,7 @@ def _wait_for_ended(daemon: Daemon, count: int) -> None:
 
 
 def _commits(repo: Path, *which: str) -> list[Landed]:
-    """The commits of ours that these references reach."""
+    """Return our commits that are reachable from these references."""
     entries = git(repo, "log", "-z", "--format=%H%n%B", *which).split("\0")
     commits = [(id_, trailers(message)) for id_, _, message in (entry.partition("\n") for entry in entries) if id_]
     return [
@@ -157,7 +162,7 @@ def _commits(repo: Path, *which: str) -> list[Landed]:
 
 
 def _compare(home: Path) -> Iterator[str]:
-    """Say where git and the records disagree."""
+    """Yield a sentence for each disagreement between git and the records."""
     repo = home / "workspace"
     with contextlib.closing(sqlite3.connect(home / "db" / "agent_logs.sqlite")) as db:
         tasks = {row[0]: row[1:] for row in db.execute("SELECT id, status, commit_id FROM tasks")}
@@ -182,7 +187,7 @@ def _compare(home: Path) -> Iterator[str]:
 
 
 async def _verify(home: Path) -> list[str]:
-    """Say of which commits on main the evidence does not hold."""
+    """Return a sentence for each commit on main whose evidence does not hold."""
     async with open_services(home) as opened:
         repo = opened.settings.workspace
 

@@ -1,8 +1,8 @@
-"""Other scenarios than the plain one: they pass through every row of the phase table and every move between statuses.
+"""Scenarios other than the plain one: they cover every row of the phase table and every move between statuses.
 
-Where a scenario comes through a point that an earlier one had, it is the same write in the same place; so each is
-killed at the points that are new with it, and not before one: what is durable then is what was after the point before.
-With NIGHTSHIFT_TESTS=endurance each is killed at all of its own, before and after.
+A point that an earlier scenario already passed is the same write in the same place of the code. So each scenario is
+killed only at its new points, and only after them: the state before a point equals the state after the previous one.
+With NIGHTSHIFT_TESTS=endurance each scenario is killed at all of its points, before and after.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A daemon whose database was ruined goes on from a backup: nothing is done twice, and its owner is told."""
+"""A daemon whose database was ruined continues from a backup: no work is done twice, and its owner is informed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def server(answers: Answers) -> Iterator[WireServer]:
 
 
 def ruin(home: Path) -> None:
-    """Damage a database as a failing disk does: the file is noise, its log is gone."""
+    """Damage a database as a failing disk does: the file becomes noise, and its write-ahead log is gone."""
     database = home / "db" / "agent_logs.sqlite"
     database.write_bytes(b"\xa5" * database.stat().st_size)
     database.with_name(database.name + "-wal").unlink()
@@ -41,7 +41,7 @@ def test_what_was_committed_after_the_backup_is_found_by_its_trailer_and_not_don
     daemon.start()
     daemon.ask("POST", "/api/pause", {"reason": "for the test"})
     old = [daemon.submit(**job(n)) for n in (1, 2)]
-    assert daemon.stop() == 0  # with a backup in which both are queued
+    assert daemon.stop() == 0  # its backup has both tasks in the queue
     daemon.start()
     daemon.ask("POST", "/api/resume")
     before = {task["task_id"]: task["commit"] for task in daemon.wait(*old)}

@@ -1,8 +1,8 @@
 """Several workers, tasks that collide, and a death at every point of committing, integrating, noting and finishing.
 
-What one worker does alone is in test_every_step.py. Here others are in the midst of their own when the daemon dies, so
-runs differ in what happened in between, but not in how they end: each task once, with one commit and its evidence.
-With NIGHTSHIFT_TESTS=endurance the daemon dies at every point and moment.
+`test_every_step.py` covers the work of a single worker. Here the other workers are in the middle of their tasks when
+the daemon dies. So runs differ in their course but not in their end: each task ends once, with one commit and its
+evidence. With NIGHTSHIFT_TESTS=endurance the daemon dies at every point and moment.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def test_workers_in_the_midst_of_their_own_lose_nothing_when_the_daemon_dies(tmp
 
 
 def _is_chosen(point: Point) -> bool:
-    """Whether the daemon dies there: of what several workers do, the second time is as good as any."""
+    """Check whether the daemon dies at this point: the second occurrence stands for all that several workers pass."""
     if FULL:
         return not point.tells_only
     ends = ("git_commits", "tasks[done", "steps[COMMIT", "concluded")

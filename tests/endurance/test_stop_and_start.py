@@ -1,4 +1,4 @@
-"""Started, stopped and killed in quick succession, in every way that a signal can come, with tasks in flight."""
+"""Starts, stops and kills in quick succession, by every kind of signal, while tasks are running."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def drain(supervised: SupervisedDaemon) -> None:
 
 
 def hurry(supervised: SupervisedDaemon) -> None:
-    """A second signal while it drains."""
+    """Send a second signal while the daemon drains."""
     process = supervised.daemon.process
     assert process
     process.send_signal(signal.SIGTERM)

@@ -1,6 +1,6 @@
-"""The daemon dies, and dies again while the next one takes over from it.
+"""The daemon dies, and the next one dies while it takes over.
 
-A task that was running at two deaths in a row rests for some seconds, so this test waits more than it works.
+A task that was running at two deaths in a row rests for some seconds, so this test mostly waits.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A manager over real repositories, with a clock of its own."""
+"""A git manager on real repositories, with a clock of its own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.git_repo import make_repo
 
 @dataclass
 class Bench:
-    """The parts that a test of the git manager works with."""
+    """The objects that tests of the git manager work with."""
 
     root: Path
     now: datetime = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""The `.git` that runs of tests see, as git itself reads it."""
+"""The `.git` that test runs see, as read by git itself."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from tests.support.trees import TextTree
 
 
 class CommittedTree(TextTree):
-    """A text tree whose blobs have the ids that git gives them, with a link and a program."""
+    """A text tree whose blobs have git's ids, with a link and an executable file."""
 
     def __init__(self, repo: Path) -> None:
         self._lines = [line.split(maxsplit=3) for line in git(repo, "ls-files", "-s", "-z").split("\0") if line]
         super().__init__({path: "" for _, _, _, path in self._lines})
 
     def entries(self) -> dict[str, str]:
-        """Path to blob."""
+        """Return path to blob."""
         return {path: blob for mode, blob, _, path in self._lines if mode != "120000"}
 
     def links(self) -> dict[str, str]:
-        """The link of these tests."""
+        """Return the link of these tests."""
         return {path: "data/prices.txt" for mode, _, _, path in self._lines if mode == "120000"}
 
     def programs(self) -> frozenset[str]:
-        """The files that may be executed."""
+        """Return the executable files."""
         return frozenset(path for mode, _, _, path in self._lines if mode == "100755")
 
 

@@ -1,4 +1,4 @@
-"""A base that the owner rewrote and collected: no reference ever leads to a commit that is not whole."""
+"""A base that the owner rewrote and garbage-collected: no reference ever points to an incomplete commit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.git_repo import git, write
 
 
 def rewrite(repo: Path, branch: str = "main") -> None:
-    """Put another commit in the place of a branch's, and drop what nothing names any more."""
+    """Replace a branch's commit with another one, and drop unreachable objects."""
     write(repo, {"README.md": "rewritten\n"})
     git(repo, "add", "-A")
     git(repo, "commit", "-q", "--amend", "-m", "Another first")
@@ -38,7 +38,7 @@ def references(repo: Path) -> str:
 
 @pytest.fixture(params=["loose", "packed"])
 def where(bench: Bench, repo: Path, request: pytest.FixtureRequest) -> Workspace:
-    """A task that has read its base; packs that are read stay open, and are read still when they are removed."""
+    """A task that has read its base. An open process still reads packs after they are removed."""
     if request.param == "packed":
         git(repo, "gc", "-q")
     workspace = bench.git.open(str(repo), None, 7, "x")
@@ -96,7 +96,7 @@ def test_a_candidate_that_was_collected_does_not_become_the_target(bench: Bench,
     assert commit
     tip = bench.git.tip(where)
     candidate = bench.git.rebase(where, commit, tip)
-    collect(repo)  # while its merged tree was judged
+    collect(repo)  # While its merged tree was judged
     before = references(repo)
     with pytest.raises(BaseGone, match=candidate.id):
         bench.git.advance(where, candidate, tip)

@@ -1,4 +1,4 @@
-"""The benchmark's questions to git: commits with what they changed, and a copy of one that leads nowhere else."""
+"""The benchmark's questions to git: commits with their changes, and a copy of one commit without any other."""
 
 from pathlib import Path
 

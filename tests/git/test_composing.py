@@ -1,4 +1,4 @@
-"""Composed objects are those that git would have made."""
+"""Composed objects are the same as git's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nightshift.git.storing import Store
 from tests.support.git_repo import git
 
 PARTS = ["a", "a-b", "a.py", "ü", "\udcff"]
-"""A folder's name sorts as if a slash stood at its end: the file `a.py` comes between the file and the folder `a`."""
+"""Git sorts a folder's name with a final slash, so the file `a.py` comes between a file `a` and a folder `a`."""
 PATHS = st.lists(st.sampled_from(PARTS), min_size=1, max_size=2).map("/".join)
 EDITS = st.dictionaries(PATHS, st.binary(max_size=3), max_size=8)
 

@@ -1,4 +1,4 @@
-"""A draft on a task's branch: a result takes its place, and nothing takes it for the result."""
+"""A draft on a task's branch: a result replaces it, and it is never mistaken for the result."""
 
 from __future__ import annotations
 

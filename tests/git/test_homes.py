@@ -1,4 +1,4 @@
-"""Several homes on one repository: each takes for its own only what its own daemon made."""
+"""Several homes on one repository: each recognises only the commits of its own daemon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A repository whose configuration, hooks and attributes were set by an attacker: none of it runs, no byte changes."""
+"""A repository whose configuration, hooks and attributes were set by an attacker: no program runs, no byte changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LINES = "".join(f"{n}\n" for n in range(30))
 
 
 def script(path: Path, marker: Path) -> Path:
-    """A program that leaves its name as a mark and then behaves like `cat`."""
+    """Write a program that creates a marker file with its name and then behaves like `cat`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!/bin/sh\ntouch '{marker}/{path.name}'\nexec cat\n")
     path.chmod(0o755)
@@ -40,7 +40,7 @@ def marks(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def evil(repo: Path, marks: Path) -> Path:
-    """The repository, with everything git can be made to run."""
+    """The repository, with every setting and hook that can make git run a program."""
     write(repo, {"long.py": LINES})
     git(repo, "add", "-A")
     git(repo, "commit", "-q", "-m", "Long")
@@ -150,7 +150,7 @@ def test_an_address_that_names_a_program_is_not_pushed_to(bench: Bench, repo: Pa
 
 
 def hostile_environment(marks: Path, program: Path) -> dict[str, str]:
-    """Variables by which git runs programs, writes files, or is led to another repository."""
+    """Return variables that make git run programs, write files, or use another repository."""
     other = make_repo(marks.parent / "other")
     settings = {"core.hooksPath": str(program.parent), "core.fsmonitor": str(program), "alias.log": f"!{program}"}
     counted = {"GIT_CONFIG_COUNT": str(len(settings))}

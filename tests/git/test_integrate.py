@@ -1,4 +1,4 @@
-"""Integration: rebase without a checkout, compare-and-swap, and many at once without a loss."""
+"""Integration: rebase without a checkout, compare-and-swap, and many concurrent integrations without a loss."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.git_repo import git, write
 
 
 def land(manager: GitManager, where: Workspace, change: Change) -> Commit:
-    """Integrate as the executor does, without a judge."""
+    """Integrate like the executor, without a judge."""
     commit = manager.commit(where, where.base, change, message(where.task_id))
     assert commit
     while True:
@@ -29,7 +29,7 @@ def land(manager: GitManager, where: Workspace, change: Change) -> Commit:
 
 @pytest.fixture
 def dev(bench: Bench, repo: Path) -> Workspace:
-    """A branch that nobody has checked out."""
+    """A workspace on a branch that is not checked out."""
     git(repo, "branch", "dev")
     return bench.git.open(str(repo), "dev", 7, "x")
 

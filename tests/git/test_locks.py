@@ -1,4 +1,4 @@
-"""A lock that somebody left behind: git waits for it once, and what waits there is told and lost no more than that."""
+"""A stale lock: git waits for it only once, and the operation that it stops reports it and loses nothing else."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DAY_S = 86_400
 
 
 class HastyGit:
-    """A git on PATH that waits a moment for locks, and notes how it was called."""
+    """A git on PATH that waits only briefly for locks, and records how it was called."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
@@ -30,7 +30,7 @@ class HastyGit:
         script.chmod(0o755)
 
     def moves(self) -> int:
-        """How many processes were started that move references."""
+        """Return how many processes that move references were started since the last call."""
         calls = self._calls.read_text().split("\n") if self._calls.exists() else []
         self._calls.unlink(missing_ok=True)
         return sum("update-ref" in call for call in calls)
@@ -53,7 +53,7 @@ def dev(manager: GitManager, repo: Path) -> Workspace:
 
 
 def lock(repo: Path, name: str) -> Path:
-    """Leave the lock of a reference behind, a day old."""
+    """Leave a stale lock of a reference, one day old."""
     path = repo / ".git" / f"{name}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()

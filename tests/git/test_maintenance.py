@@ -1,4 +1,4 @@
-"""The daemon's own repository stays small; what anybody needs stays, also for those who work in it meanwhile."""
+"""The daemon's own repository stays small, and nothing that is still needed is removed, even during concurrent work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.git_repo import fingerprint, git
 
 
 def land(bench: Bench, task_id: int, text: str = "") -> tuple[Workspace, Commit]:
-    """A task with its commit on main and a note beside it."""
+    """Make a task whose commit is on main with a note, and return both."""
     where = bench.git.open(None, None, task_id, f"task {task_id}")
     commit = bench.git.commit(where, where.base, {f"m{task_id}.py": text or f"x = {task_id}\n"}, message(task_id))
     assert commit
@@ -23,12 +23,12 @@ def land(bench: Bench, task_id: int, text: str = "") -> tuple[Workspace, Commit]
 
 
 def sound(bench: Bench) -> bool:
-    """Whether git finds no fault, and nothing is missing or only half there."""
+    """Return True if git finds no fault, and no object is missing or truncated."""
     return not git(bench.workspace, "fsck", "--full", "--strict", "--no-dangling", "--connectivity-only")
 
 
 def age(bench: Bench, days: float) -> None:
-    """Make everything that is stored now look old."""
+    """Make all files of stored objects look old."""
     then = time.time() - days * 86_400
     for path in (bench.workspace / ".git" / "objects").rglob("*"):
         if path.is_file():
@@ -131,7 +131,7 @@ def test_only_integrated_branches_of_chosen_tasks_are_deleted(bench: Bench) -> N
     where = bench.git.open(None, None, 4, "task 4")
     unintegrated = bench.git.commit(where, where.base, {"four.py": "4\n"}, message(4))
     assert unintegrated
-    git(bench.workspace, "branch", "agent/1-mine", "main")  # a visitor's, on another task's commit
+    git(bench.workspace, "branch", "agent/1-mine", "main")  # A visitor's branch, on another task's commit
     bench.git.maintenance.pack()
     asked: list[frozenset[int]] = []
 

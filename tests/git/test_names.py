@@ -1,4 +1,4 @@
-"""Names are looked up at the time of the question, although one process answers all of them."""
+"""Names are resolved when they are asked for, although one process answers all questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Git's objects as values: what is read is what git wrote, and an edit that may not be is refused."""
+"""Git's objects as values: they are read as git wrote them, and forbidden edits are rejected."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_tree_reads_as_git_lists_it(tmp_path: Path) -> None:
 
 
 def read_stored(files: dict[str, int], trees: dict[str, bytes]) -> str:
-    """Put the trees of these files (path to a number in place of its content) among the others; the root's id."""
+    """Add the trees of these files (path to a number in place of its content) to `trees`; return the root's id."""
     below: dict[str, dict[str, int]] = {}
     entries = list[tuple[str, str, str]]()
     for path, number in files.items():
@@ -73,7 +73,7 @@ PATHS = ["a", "b", "b c", "c", "d/a", "d/b", "d/e/a", "e/a", "e.py", *(f"many/{n
 
 
 def choose() -> st.SearchStrategy[dict[str, int]]:
-    """Some of the paths; one that is a file in some is a folder in others."""
+    """Choose some of the paths; a path may be a file in one result and a folder in another."""
     some = st.dictionaries(st.sampled_from(PATHS), st.integers(0, 2))
     return st.builds(
         lambda files, folder: {f"a/{folder}" if path == "a" and folder else path: n for path, n in files.items()},

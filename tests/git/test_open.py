@@ -1,4 +1,4 @@
-"""Opening: every kind of checkout is found, and what cannot be used is refused with words that help."""
+"""Opening: every kind of checkout is found, and unusable ones are rejected with helpful messages."""
 
 from __future__ import annotations
 

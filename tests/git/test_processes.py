@@ -1,4 +1,4 @@
-"""Git processes: their own end counts, they have a limit, and all that run can be ended."""
+"""Git processes: their own end counts, they have a timeout, and all running ones can be ended."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def start(processes: Processes, *command: str, stderr: int = subprocess.PIPE) ->
 
 
 def alias(repo: Path, command: str, processes: Processes | None = None) -> Git:
-    """A git whose command `run` is a command of the shell."""
+    """Return a git whose command `run` is a shell command."""
     return Git(repo / ".git", protocol.private_environment(PATH), ("-c", f"alias.run=!{command}"), processes=processes)
 
 
 def is_over(pid: int) -> bool:
-    """Tell whether a process has ended, also one that nobody has asked about since."""
+    """Return True if a process has ended, even if it was not reaped yet."""
     try:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -126,7 +126,7 @@ def test_a_stop_ends_what_runs_and_nothing_starts_after_it(repo: Path, tmp_path:
 
 @pytest.mark.parametrize("name", ["KILL", "TERM", "SEGV"])
 def test_a_command_that_another_one_ended_is_no_answer(tmp_path: Path, name: str) -> None:
-    """An ended git leaves the question open, whatever ended it; the task waits instead of failing."""
+    """If git is killed by a signal, the result is unknown: the task waits instead of failing."""
     (tmp_path / "git").write_text(f"#!/bin/sh\nkill -{name} $$\n")
     (tmp_path / "git").chmod(0o755)
     killed = Git(tmp_path, {"PATH": f"{tmp_path}:/usr/bin:/bin"})
@@ -156,7 +156,7 @@ def test_what_a_process_does_not_print_in_time_is_not_waited_for(processes: Proc
 
 
 class _Late(subprocess.Popen[bytes]):
-    """A process whose end falls between a look at its pipes and the look whether it has ended."""
+    """A process that ends between the check of its pipes and the check whether it has ended."""
 
     def poll(self) -> int | None:
         self.wait()

@@ -1,4 +1,4 @@
-"""The input and the answers of git."""
+"""Git's input and answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pushing: only where it is wanted, never by force, and a failure is a result."""
+"""Pushing: only if it is wanted, never by force, and a failure is a result."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_a_remote_that_is_gone_is_a_result_without_the_password(bench: Bench, re
 
 @pytest.fixture
 def silent_server() -> Iterator[int]:
-    """A server that takes a request and answers when the test is over."""
+    """Yield the port of a server that accepts a request and answers only when the test is over."""
     over = threading.Event()
 
     class Silent(http.server.BaseHTTPRequestHandler):

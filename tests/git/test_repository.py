@@ -1,4 +1,4 @@
-"""A repository keeps the trees that were read last, and no more of them."""
+"""A repository caches the most recent trees, and no more of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Taking back: a three-way merge on the tip, never a rewritten history, and what history tells of it."""
+"""Reverting: a three-way merge on the tip, never a rewritten history, and the reverts found in the history."""
 
 from __future__ import annotations
 

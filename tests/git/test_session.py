@@ -1,4 +1,4 @@
-"""A git that stays open: it has a limit for each answer, and whoever closes it waits for nobody."""
+"""A git process that stays open: each answer has a timeout, and closing it never waits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many hold the lock at once, or one alone."""
+"""The lock is held by many threads at once, or by one alone."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""A look at a repository: what is told, and that nothing is written or started for it."""
+"""The state of a repository: the values, and that reading them writes and starts nothing."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_look_writes_nothing_and_starts_no_program_that_the_repository_names(b
     with (repo / ".git" / "config").open("a") as config:
         config.write(f'[filter "evil"]\nclean = {program}\nsmudge = {program}\n[diff "evil"]\ntextconv = {program}\n')
         config.write(f"[core]\nfsmonitor = {program}\n[diff]\nexternal = {program}\n")
-    bench.git.statuses.read(str(repo))  # what git keeps of the repository in its view is made now
+    bench.git.statuses.read(str(repo))  # Creates the view's files for this repository
     (repo / "a.py").write_text("2\n")
     before = fingerprint(repo)
     assert bench.git.statuses.read(str(repo)).changed == 1
@@ -100,7 +100,7 @@ def test_a_look_writes_nothing_and_starts_no_program_that_the_repository_names(b
 
 
 def test_the_daemons_own_repository_is_asked_about_from_a_shell(tmp_path: Path) -> None:
-    asked = "from git_manager import git_manager; print(git_manager.get_repository_stats())"  # as its owner wrote it
+    asked = "from git_manager import git_manager; print(git_manager.get_repository_stats())"  # As the owner wrote it
     env = {"PATH": "/usr/bin:/bin", "NIGHTSHIFT_HOME": str(tmp_path)}
     run = subprocess.run([sys.executable, "-c", asked], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr

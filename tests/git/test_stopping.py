@@ -1,4 +1,4 @@
-"""A stop ends every git process, whatever it waits for, and no thread waits after it."""
+"""A stop ends every git process, whatever it waits for, and no thread waits afterwards."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class Asking:
 
 
 def wait_for_git(*parts: str) -> None:
-    """Wait until a git process runs whose command has these words."""
+    """Wait until a git process runs whose command contains these words."""
     while not any(set(parts) <= set(words(each)) for each in psutil.Process().children(recursive=True)):
         pass
 
 
 @pytest.fixture
 def silent_remote(repo: Path) -> Iterator[socket.socket]:
-    """A remote that takes a connection and never says a word."""
+    """A remote that accepts a connection and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         git(repo, "remote", "add", "origin", f"git://127.0.0.1:{server.getsockname()[1]}/x.git")
         yield server

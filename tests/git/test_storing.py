@@ -1,4 +1,4 @@
-"""Objects that are stored without git: git reads them, and the rights are those of the folder."""
+"""Objects that are stored without git: git can read them, and their permissions are those of the folder."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""The daemon's own repository looks right to a visitor, and keeps whatever he left there."""
+"""The daemon's own repository looks right to a visitor, and keeps everything that the visitor left there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each isolation, and a daemon with keys in its environment."""
+"""Fixtures for hostile programs: a sandbox of each isolation, and a daemon with keys in its environment."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def env_secret() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def scratch() -> Iterator[Path]:
-    """A folder that jobs can enter, in memory where there is some: much is written there."""
+    """A folder that jobs can enter. It is in memory if possible, because the programs write a lot to it."""
     below = MEMORY if MEMORY.is_dir() else Path("/var/tmp")
     with tempfile.TemporaryDirectory(prefix="nightshift-test-", dir=below) as path:
         Path(path).chmod(0o755)
@@ -34,6 +34,6 @@ def scratch() -> Iterator[Path]:
 
 @pytest_asyncio.fixture(params=ISOLATIONS, scope="session", loop_scope="session")
 async def sandbox(request: pytest.FixtureRequest, scratch: Path) -> AsyncIterator[Sandbox]:
-    """One isolation for all programs, so that what one does to it is there for the next."""
+    """One sandbox for all programs, so that damage by one program affects the next."""
     async with open_it(request.param, scratch) as opened_sandbox:
         yield opened_sandbox

@@ -1,7 +1,7 @@
-"""The hostile programs that run inside isolations: by what each is judged, and in which of the weak ones it succeeds.
+"""Lists the hostile programs that run inside isolations, with the effect that each is judged by.
 
-In a strong isolation (bubblewrap, its warm pool, docker) none may succeed. The process isolation is none: `OPEN` says
-which programs succeed in it, so that its weakness is known by tests and not by words.
+None may succeed in a strong isolation (bubblewrap, its warm pool, docker). The `process` isolation does not isolate:
+`OPEN` lists the programs that succeed in it, so that tests and not only documentation show its weakness.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ from tests.support.hostile import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One program. `effect` is what must be seen when it runs bare and must not be seen in a strong isolation.
+    """A hostile program, and the `effect` that it has when it runs bare and must not have in a strong isolation.
 
-    `rooted` tells that even bare it needs a daemon that runs as root, `grouped` that only control groups stop it.
+    `rooted` means that even the bare program needs a daemon that runs as root. `grouped` means that only control groups
+    stop the program.
     """
 
     attack: Attack
@@ -59,10 +60,10 @@ def _make_entry(
     return {name: Entry(attack=attack, effect=effect, grouped=grouped)}
 
 
-# Without a group the kernel counts all processes of the user, and other jobs of his end meanwhile.
+# Without a control group the kernel counts all processes of the user, and the user's other jobs end meanwhile.
 _PROCESSES = more("processes", lambda limits: 2 * limits.pids)
 _THREADS = more("threads", lambda limits: 2 * limits.pids)
-_MEMORY = more("memory_mb", lambda limits: 1.5 * limits.memory_mb)  # pages that forked processes share count again
+_MEMORY = more("memory_mb", lambda limits: 1.5 * limits.memory_mb)  # pages shared by forked processes count repeatedly
 _DISK = more("disk_mb", lambda limits: limits.work_mb + 1)
 
 SECRETS = {
@@ -138,9 +139,9 @@ ARTEFACTS = _each("artefacts", collect, "link_to_a_secret", "second_name_of_a_se
 
 ENTRIES: dict[str, Entry] = {**SECRETS, **PRIVILEGE, **RESOURCES, **NETWORK, **PROCESSES, **ARTEFACTS}
 LEFTOVERS = ("files", "process", "abstract_socket", "port", "shared_memory", "message_queue", "keys", "terminal")
-"""Programs of two halves: what one leaves, the other looks for, beside it and after it."""
+"""Programs in two halves: the first leaves something behind, the second looks for it, meanwhile and afterwards."""
 STAYS = frozenset({"files", "process", "shared_memory", "message_queue", "keys"})
-"""The payloads that outlive a job in the process isolation; beside a job all of it is open there."""
+"""The leftovers that outlive a job in the `process` isolation. While a job runs, all `LEFTOVERS` are open there."""
 
 OPEN = frozenset({
     "secrets/private_key", "secrets/dotfiles", "secrets/database", "secrets/token_by_climbing", "secrets/other_project",
@@ -157,4 +158,4 @@ OPEN = frozenset({
     "resources/busy_children", "resources/child_without_a_trace",
     *NETWORK, *PROCESSES,
 }) - {"processes/rises_in_rank"}  # fmt: skip
-"""The payloads that succeed in the process isolation; the rest meets limits, closed descriptors, or a user."""
+"""The programs that succeed in the `process` isolation. Limits, closed descriptors or the user id stop the others."""

@@ -1,4 +1,4 @@
-"""Repositories that were made to run a program by the git of whoever works in them: bare git does, ours does not."""
+"""Repositories that make git run a program for anyone who works in them: plain git runs it, our git does not."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def marks(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def program(tmp_path: Path, marks: Path) -> Path:
-    """A program that leaves a mark and then behaves like `cat`."""
+    """A program that leaves a mark and then acts as `cat`."""
     path = tmp_path / "program"
     path.write_text(f"#!/bin/sh\ntouch '{marks}/ran'\nexec timeout 0.4 cat\n")
     path.chmod(0o755)
@@ -148,7 +148,7 @@ def program(tmp_path: Path, marks: Path) -> Path:
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Path:
-    """Two branches that changed the same file in different places."""
+    """A repository with two branches that changed the same file in different places."""
     lines = "".join(f"{number}\n" for number in range(20))
     repository = make_repo(tmp_path / "repo", {"a.py": lines, "b.py": "b = 1\n"})
     git(repository, "branch", "dev")
@@ -169,7 +169,7 @@ NAIVE = (
 
 
 def works_naively(repo: Path) -> None:
-    """Act as a daemon that trusts the repository: it calls git in the owner's folder."""
+    """Act as a daemon that trusts the repository: call git in the owner's folder."""
     write(repo, {"b.py": "b = 2\n"})
     for words in NAIVE:
         command = ["git", *IDENTITY, *words]
@@ -177,7 +177,7 @@ def works_naively(repo: Path) -> None:
 
 
 def works(bench: Bench, repo: Path) -> Iterator[str]:
-    """All that our own git manager does for a task; names each step that it came through."""
+    """Do everything that our git manager does for a task, and yield the name of each completed step."""
     where = bench.git.open(str(repo), "dev", 7, "x", bench.now)
     yield "open"
     where.tree.read("a.py")

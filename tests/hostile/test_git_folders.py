@@ -1,4 +1,4 @@
-"""A folder of a tree that git takes for a repository: bare git runs what it names, and no door of ours lets one in."""
+"""Folders of a tree that git takes for a repository: plain git runs the programs they name, our code refuses them."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def marks(tmp_path: Path) -> Path:
 
 
 def runs_in_a_clone(repo: Path, marks: Path, folder: str, *settings: str) -> bool:
-    """Whether `git status` in a folder of a fresh clone runs the program."""
+    """Check whether `git status` in a folder of a fresh clone runs the program."""
     git(repo.parent, "clone", "-q", str(repo), "clone")
-    with contextlib.suppress(AssertionError):  # git may well fail once the program has run
+    with contextlib.suppress(AssertionError):  # git may fail once the program has run
         git(repo.parent / "clone" / folder, *settings, "status")
     return (marks / "ran").exists()
 
@@ -68,7 +68,7 @@ def test_git_takes_a_folder_that_leaves_its_objects_to_another(tmp_path: Path, m
 
 
 def take(change: dict[str, str], base: dict[str, str]) -> dict[str, str | None]:
-    """Return the part of a model's reply that becomes part of its change."""
+    """Return the part of a model's reply that is accepted into its change."""
     entries = [{"path": path, "content": text} for path, text in change.items()]
     draft = Draft(TextTree(base), {}, TaskSpec(description="x"))
     with contextlib.suppress(BadReply):

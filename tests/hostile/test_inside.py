@@ -1,4 +1,4 @@
-"""Hostile programs in every isolation: each is seen to succeed bare, and then not to."""
+"""Hostile programs in every isolation: each one must succeed bare, and then fail inside."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BARE: dict[str, Seen] = {}
 
 
 async def bare(name: str, env_secret: str) -> Seen:
-    """Run a program without a sandbox, once, whatever the number of isolations."""
+    """Run a program without a sandbox, once for all isolations together."""
     if name not in _BARE:
         _BARE[name] = await ENTRIES[name].attack.bare(env_secret)
     return _BARE[name]

@@ -1,4 +1,4 @@
-"""Names and sizes that a model may choose: a naive writer is hurt by each, and no door of ours lets one in."""
+"""Names and sizes that a model may choose: each harms a naive writer, and every entry point of ours refuses it."""
 
 from __future__ import annotations
 
@@ -28,42 +28,44 @@ IGNORED = {"\u200c", "\u200d", "\u200e", "\u200f", "\u202a", "\u202e", "\u2060",
 
 
 def outside(root: Path, name: str) -> bool:
-    """The canary beside the folder was written."""
+    """Check whether the canary beside the folder was overwritten."""
     return (root / "canary").read_text() != "whole"
 
 
 def steers_git(root: Path, name: str) -> bool:
-    """A file landed that some system takes for one of git's own."""
+    """Check whether a file was written that some system takes for one of git's own files."""
     return any(read_as(path.relative_to(root / "tree")) for path in (root / "tree").rglob("*"))
 
 
 def read_as(path: Path) -> bool:
-    """Read a name as macOS and Windows do: some characters ignored, no case, ends cut, short names."""
+    """Check whether a name is one of git's on macOS or Windows, which ignore case, some characters and ends, and have
+    short names.
+    """
     first = unicodedata.normalize("NFKC", path.parts[0])
     folded_name = "".join(c for c in first if c not in IGNORED).casefold().partition(":")[0].rstrip(". ")
     return folded_name in {".git", "git~1", ".gitmodules", "gi7eba~1"}
 
 
 def misleads(root: Path, name: str) -> bool:
-    """A list of the names, one a line, holds what is no name: another line, a terminal's command, turned text."""
+    """Check whether a list of the names, one a line, misleads: an extra line, a terminal escape, reversed text."""
     listed = "\n".join(str(path.relative_to(root / "tree")) for path in sorted((root / "tree").rglob("*")))
     hidden = any(unicodedata.category(c) in {"Cc", "Cf", "Zl", "Zp"} for c in listed.replace("\n", ""))
     return hidden or listed.count("\n") != len(list((root / "tree").rglob("*"))) - 1
 
 
 def becomes_an_option(root: Path, name: str) -> bool:
-    """A program that is called with the names takes one for an option or for somebody's home."""
+    """Check whether a program called with the names takes one for an option or for a user's home."""
     return any(path.name[0] in "-~" for path in (root / "tree").rglob("*"))
 
 
 def cannot_be_told_apart(root: Path, name: str) -> bool:
-    """Two names on disk are one name on other systems."""
+    """Check whether two names on disk are the same name on other systems."""
     names = [str(path) for path in (root / "tree").rglob("*")]
     return len({unicodedata.normalize("NFC", name).casefold() for name in names}) < len(names)
 
 
 def looks_like_another(root: Path, name: str) -> bool:
-    """Two names look the same to whoever reads them."""
+    """Check whether two names look the same to a reader."""
     (root / "tree/site.py").write_text("")
     alike = str.maketrans("\u0430\u0435\u0456\u043e\u0440\u0441\u0443\u0445", "aeiopcyx")
     names = [path.name.translate(alike) for path in (root / "tree").rglob("*.py")]
@@ -71,7 +73,7 @@ def looks_like_another(root: Path, name: str) -> bool:
 
 
 def opens_a_device(root: Path, name: str) -> bool:
-    """Windows opens a device in its place, whatever its ending, and in whatever folder it stands."""
+    """Check whether Windows opens a device for one of the names, whatever its suffix and folder."""
     names = [unicodedata.normalize("NFKC", path.name).lower() for path in (root / "tree").rglob("*")]
     stems = {name.partition(".")[0].partition(":")[0].strip() for name in names}
     return bool(stems & {"con", "prn", "aux", "nul", "conin$", "conout$", "com1", "lpt9"})
@@ -79,7 +81,7 @@ def opens_a_device(root: Path, name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name with the harm that it does to whoever writes it as it is."""
+    """A name, and the harm that it does to a program that writes it unchecked."""
 
     path: str
     harm: Callable[[Path, str], bool]
@@ -121,7 +123,7 @@ NAMES = {
 
 
 def take_from_a_model(change: dict[str, str], asked: str = "x") -> dict[str, str | None]:
-    """Return the part of a model's reply that becomes part of its change."""
+    """Return the part of a model's reply that is accepted into its change."""
     entries = [{"path": path, "content": text} for path, text in change.items()]
     draft = Draft(TextTree(), {}, TaskSpec(description=asked))
     with contextlib.suppress(BadReply):
@@ -130,7 +132,7 @@ def take_from_a_model(change: dict[str, str], asked: str = "x") -> dict[str, str
 
 
 def naive(root: Path, path: str) -> None:
-    """Act as a daemon that trusts a model: it writes the file where it is told to."""
+    """Act as a daemon that trusts a model: write the file to the path it gives."""
     target = root / "tree" / path
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text("touched")
@@ -154,7 +156,7 @@ def test_a_name_that_hurts_a_naive_writer_comes_through_no_door(name: str, root:
 
 
 def assert_refused(change: dict[str, str], folder: Path) -> None:
-    """No door takes the change: a task, a model's reply, staging, a commit."""
+    """Check that every entry point refuses the change: a task, a model's reply, staging and a commit."""
     for field in ("files", "tests"):
         with pytest.raises(InvalidTask):
             parse_spec({"description": "x", field: change})

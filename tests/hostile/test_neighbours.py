@@ -1,4 +1,4 @@
-"""Traces that one job leaves to the next, and effects of two jobs at once on each other."""
+"""Traces that one job leaves to the next, and effects of two concurrent jobs on each other."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BARE: dict[str, tuple[bool, bool]] = {}
 
 
 async def find(name: str, run: Run) -> tuple[bool, bool]:
-    """Tell whether a secret of one job came out of another that ran beside it, and out of one that ran after it."""
+    """Check whether a secret of one job leaks, first to a job beside it, then to a job after it."""
     with host("", bait=False) as bait_host:
         _, beside = both = await asyncio.gather(run(bait_host, name, "hold"), run(bait_host, name, "seek"))
         after = await run(bait_host, name, "find")
@@ -62,7 +62,7 @@ async def test_a_job_cannot_end_another_nor_what_keeps_the_jobs(sandbox: Sandbox
 
 
 async def has_survived(run: Run, *, alone: bool) -> bool:
-    """Tell whether a job came to its end beside one that ends what it can."""
+    """Check whether a job finishes its work beside a job that kills every process it can."""
     with host("", bait=False) as victim, host("", bait=False) as killer:
         killer.facts |= {"prey": victim.mark, "alone": "yes" if alone else "no"}
         lives, kills = await asyncio.gather(

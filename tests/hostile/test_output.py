@@ -1,7 +1,7 @@
-"""Output and exceptions of hostile code: a naive log, terminal, page or prompt obeys them, and none of ours does.
+"""Output and exceptions of hostile code: naive logs, terminals, pages or prompts obey them, and none of ours does.
 
-Each text is printed and raised by a test that really runs in a sandbox; what the verdict says of it goes where verdicts
-go: into the event log and its file, onto a page, into the next prompt.
+A test that really runs in a sandbox prints and raises each text. Its text in the verdict then goes where verdicts go:
+into the event log and its file, onto a page and into the next prompt.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def is_obeyed_by_a_terminal(text: str) -> bool:
 
 
 def makes_a_record(text: str) -> bool:
-    """A log of lines holds a line that nobody logged, whatever a reader takes for the end of a line."""
+    """Check whether a log of lines holds a line that was never logged, for any definition of a line end."""
     return any(line.strip() == RECORD for line in re.split("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", text))
 
 
@@ -57,13 +57,13 @@ def is_endless(text: str) -> bool:
 
 
 def ends_its_quotation(text: str) -> bool:
-    """A line that looks like the end of quoted data stands alone in a prompt."""
+    """Check whether a prompt has a line of its own that looks like the end of quoted data."""
     return any(line.startswith("----- end output") for line in text.split("\n"))
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A hostile text, and its effect on whoever shows it as it is."""
+    """A hostile text, and the harm that it does to a program that shows it unchanged."""
 
     raw: bytes
     harm: Callable[[str], bool]
@@ -97,7 +97,10 @@ def suite(outputs: Mapping[str, Output]) -> str:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Verdict]:
-    """Name of an output to the verdict on the suite that it was in; few in each, since few failures are told of one."""
+    """Map the name of each output to the verdict on its suite.
+
+    Suites are small, because a verdict describes few failures.
+    """
     staging = tmp_path_factory.mktemp("staging")
     runner = SuiteRunner(
         bubblewrap(), runtime(), emit=lambda _: None, staging_dir=staging, mask=Masker([SECRET])
@@ -114,7 +117,7 @@ async def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Ver
 
 
 def read_words(name: str, verdict: Verdict) -> str:
-    """All that the verdict says of one test."""
+    """Return all the text that the verdict has about one test."""
     failure = next(candidate for candidate in verdict.failures if candidate.id.endswith(f"::test_{name}"))
     result = next(candidate for candidate in verdict.results if candidate.id == failure.id)
     return "\n".join((failure.message, failure.output, failure.frame, failure.kind, result.message))
@@ -147,13 +150,13 @@ def page(text: str) -> str:
 
 
 def ends_its_quotation_in(prompt: str) -> bool:
-    """The real last line stands twice."""
+    """Check whether the real last line occurs twice."""
     lines = prompt.split("\n")
     return lines[-1] in lines[:-1]
 
 
 def log(text: str, folder: Path) -> str:
-    """Read the log's file after an event that has the text."""
+    """Log an event that has the text, and return the content of the log's file."""
     log = FileLog(folder / "agent.log")
     with open_store(folder / "agent.sqlite", secrets=(SECRET,)) as store:
         store.events.subscribe(log)

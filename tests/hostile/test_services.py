@@ -1,4 +1,4 @@
-"""Services that turn on the run, and tested code that turns on its services: neither decides a verdict."""
+"""Services that attack the run, and tested code that attacks its services: neither decides a verdict."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SEES = {
     "a new file of the workspace": "open('/work/report.xml', 'w'); answer = 'written'",
     "a new file below /tmp": "open('/tmp/found', 'w'); answer = 'written'",
 }
-"""The attempts of a service on the files of a run."""
+"""Attempts of a service to reach the files of a run."""
 OTHERS = """
 import os, signal
 me, found = os.getpid(), []
@@ -48,7 +48,7 @@ own = os.environ['DATA'] + '/lines', '/dev/null'
 answer = sorted({one.partition(':')[0] for one in held if one not in own})
 """
 DENIED = {"PermissionError", "FileNotFoundError", "[]"}
-"""In the split run some of it is not even there."""
+"""The answers of a denied attempt. Some files do not even exist in the split run."""
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ async def runs(folder: Path) -> AsyncIterator[Runs]:
 
 
 def asking(statement: str, allowed: set[str]) -> Mapping[str, str]:
-    """A test that passes where the service's answer is one of those."""
+    """Return a test that passes if the service's answer is one of the allowed ones."""
     line = "do " + statement.strip().replace("\n", "\\n")
     return {
         "test_it.py": f"from client import ask\n\n\ndef test_it():\n    assert ask({line!r}) in {sorted(allowed)!r}\n"
@@ -71,7 +71,7 @@ async def test_a_service_has_no_files_of_the_run(runs: Runs, what: str) -> None:
     base = {"client.py": CLIENT, **declare()}
     verdict = await runs.judged(base, asking(SEES[what], DENIED))
     assert verdict.passed, (verdict.reason, verdict.failures)
-    # The same is open to the tests themselves, so it is there to be had.
+    # The tests themselves can do the same, which shows that the files exist.
     control = f"def test_it():\n    found = {{}}\n    exec({SEES[what]!r}, found)\n    assert found['answer'] != 12\n"
     assert (await runs.judged(base, {"test_it.py": control})).results[0].result.value == "passed"
 

@@ -1,4 +1,4 @@
-"""A task's code that tries to change the settings through the API: seen to succeed bare, and then not to."""
+"""A task's code that tries to change the settings through the API: it must succeed bare, and then fail inside."""
 
 from __future__ import annotations
 

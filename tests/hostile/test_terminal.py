@@ -1,4 +1,7 @@
-"""A daemon in the foreground has its owner's terminal; what it runs must neither speak there nor type."""
+"""A daemon in the foreground has its owner's terminal.
+
+Programs that it runs must neither write to it nor type into it.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,14 @@ from tests.support import engine
 from tests.support.sandboxes import ISOLATIONS, runtime
 
 ROOT = Path(__file__).resolve().parents[2]
-OPENS_IT = (  # the first terminal that a session's leader opens is the session's
+OPENS_IT = (  # the first terminal that a session leader opens becomes the session's terminal
     "import os, runpy, sys; os.setsid(); os.close(os.open(sys.argv[1], os.O_RDWR)); del sys.argv[1]; "
     "runpy.run_module('tests.support.hostile_terminal', run_name='__main__', alter_sys=True)"
 )
 
 
 def reach(name: str, folder: Path) -> bool:
-    """Tell whether a program came through to the terminal that its starter has."""
+    """Check whether a program reaches the terminal of the process that started it."""
     runtime()
     address = {"DOCKER_HOST": engine.host()} if name == "docker" else {}
     ours, theirs = pty.openpty()
@@ -40,7 +43,7 @@ def reach(name: str, folder: Path) -> bool:
 
 
 def waiting(descriptor: int) -> bytes:
-    """Read the text that the terminal shows now."""
+    """Return the text that can be read from the terminal now."""
     os.set_blocking(descriptor, False)
     try:
         return os.read(descriptor, 1000)

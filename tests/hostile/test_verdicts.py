@@ -1,4 +1,4 @@
-"""Forged verdicts: what the best label is that a wrong answer gets, and that none tells what was held out."""
+"""Forged verdicts: the best label that each wrong answer may get, and that no verdict reveals the held-out cases."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ORDER = (Label.DOUBTFUL, Label.TESTS_PASSED, Label.VERIFIED)
 
 @pytest_asyncio.fixture(params=["cold", "pool"], scope="module", loop_scope="module")
 async def runner(request: pytest.FixtureRequest) -> AsyncIterator[SuiteRunner]:
-    """A suite runner over sandboxes that are started for each job, or kept warm."""
+    """A suite runner with sandboxes that are either started for each job or kept warm."""
     with open_folder() as folder:
         if request.param == "cold":
             yield SuiteRunner(bubblewrap(), runtime(), emit=lambda _event: None, staging_dir=folder)
@@ -52,7 +52,7 @@ async def judge_change(runner: SuiteRunner, suite: Suite, files: Mapping[str, st
 
 
 def describe(verdict: Verdict) -> str:
-    """All of a verdict that a model, its memory or the next attempt may be told."""
+    """Return all parts of a verdict that a model, its memory or the next attempt may see."""
     return repr((verdict.reason, verdict.results, verdict.failures, verdict.weak, verdict.evidence))
 
 

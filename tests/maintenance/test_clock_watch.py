@@ -1,4 +1,7 @@
-"""A wrong clock: told, and nothing waits for years because of it. The tests move all clocks of the machine."""
+"""A wrong clock: it is reported, and nothing waits for years because of it.
+
+The tests move all clocks of the machine.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ RUNNER = asyncio.Runner()
 
 @dataclass(frozen=True)
 class Store:
-    """The parts that stand on a database."""
+    """The objects on top of a database."""
 
     db: Database
     events: EventLog
@@ -41,7 +44,7 @@ class Store:
 
 @dataclass
 class Machine:
-    """A machine with a home on it; `watch` is renewed with each start of a daemon."""
+    """A machine with a home; each start of a daemon makes a new `watch`."""
 
     path: Path
     clocks: HandClocks = field(default_factory=HandClocks)
@@ -261,7 +264,7 @@ LIVES = st.lists(
 def test_no_task_rests_longer_than_its_time_while_a_daemon_runs(
     tmp_path_factory: pytest.TempPathFactory, life: list[tuple[str, int]]
 ) -> None:
-    """Measured by the time that passes while a daemon is up; each start may add what the last note missed."""
+    """Delays are measured in the time that a daemon is up; each start may add the time since the last note."""
     machine = Machine(tmp_path_factory.mktemp("clock"))
     clocks, up_s, latest = machine.clocks, 0.0, dict[int, float]()
     slack_s = JUMP.total_seconds() + 1

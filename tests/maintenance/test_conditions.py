@@ -1,4 +1,4 @@
-"""Holds that come and go by themselves: quiet hours, the battery, and commits that wait to be read."""
+"""Pauses that begin and end automatically: quiet hours, the battery, and unread commits."""
 
 from __future__ import annotations
 

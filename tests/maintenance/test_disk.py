@@ -1,4 +1,4 @@
-"""Little room on the disk holds work back, and more of it lets work go on; on real file systems."""
+"""Low disk space stops work, and more space lets it continue; on real file systems."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NEVER_FREE_MB = 1e9
 
 
 class Bench:
-    """A guard over one place, and how often room was made."""
+    """A guard over one place, and a count of its clean-ups."""
 
     def __init__(self, store: Store, folder: Path) -> None:
         self.store, self.reserve_mb, self.cleanup_count = store, 0.0, 0
@@ -97,7 +97,7 @@ async def test_a_restart_lets_go_of_what_an_earlier_daemon_held(bench: Bench, st
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A real file system of 64 MB."""
+    """Mount a real file system of 64 MB."""
     folder = tmp_path / "small"
     folder.mkdir()
     mounted = subprocess.run(

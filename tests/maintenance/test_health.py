@@ -1,4 +1,4 @@
-"""The meaning of healthy, and that the watchdog follows it."""
+"""The definition of healthy, and that the watchdog follows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leftovers of a dead daemon are swept at the next start; what is somebody else's, or alive, is not."""
+"""Leftovers of a dead daemon are removed at the next start; files of others, or of live processes, are not."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.support.git_repo import git, make_repo
 
 @pytest.fixture
 def home(tmp_path: Path) -> Places:
-    """A home whose lock was taken just now; what the tests put there is an hour older unless they say otherwise."""
+    """Give a home whose lock was taken just now; by default the tests' files in it are an hour older."""
     folder = tmp_path / "home"
     state = folder / "state"
     state.mkdir(parents=True)
@@ -44,7 +44,7 @@ def home(tmp_path: Path) -> Places:
 
 @pytest.fixture
 def dead() -> int:
-    """The number of a process that is no more."""
+    """Return the id of a process that no longer exists."""
     process = subprocess.Popen(["true"])
     process.wait()
     return process.pid
@@ -78,7 +78,7 @@ def test_drafts_of_dead_processes_go_and_all_else_stays(home: Places, dead: int)
     gone = [
         old(state / f".port.{dead}"),
         old(state / f".seal-{dead}"),
-        old(state / f".token.{os.getpid()}-140"),  # of a process that had our number
+        old(state / f".token.{os.getpid()}-140"),  # of a process that had our id
         old(state / "staging" / f"{'a' * 40}.{dead}"),
         old(folder / "reports" / f".2026-W47.md.{dead}-7"),
         old(folder / f".state.json.{dead}"),
@@ -90,8 +90,8 @@ def test_drafts_of_dead_processes_go_and_all_else_stays(home: Places, dead: int)
     os.utime(young, (time.time() + 60,) * 2)
     remaining = [
         old(state / "token"),
-        old(state / f".port.{os.getppid()}"),  # somebody alive, such as a `verify` of this home
-        old(folder / f".notes.{dead}"),  # in the owner's folder, under no name of ours
+        old(state / f".port.{os.getppid()}"),  # of a live process, such as a `verify` of this home
+        old(folder / f".notes.{dead}"),  # in the owner's folder, and not one of our names
         old(state / "staging" / f"{'a' * 40}.tree"),
         old(packages / "abc" / "module.py"),
         young,
@@ -133,7 +133,7 @@ LOCKS = ("index.lock", "packed-refs.lock", "refs/heads/main.lock", "objects/info
 
 @pytest.fixture
 def workspace(home: Places) -> Path:
-    """The workspace's `.git`, with locks that a killed git left."""
+    """Return the workspace's `.git`, with locks that a killed git left."""
     manager = make_manager(home)
     manager.open(None, None, 1, "x")
     manager.close()
@@ -162,9 +162,10 @@ def test_locks_of_a_killed_git_go_and_work_goes_on(home: Places, workspace: Path
 
 @contextmanager
 def working_git(where: Path, **environment: str) -> Iterator[int]:
-    """A git that waits for its input, as one does that is at work.
+    """Run a git that waits for its input, like a git at work.
 
-    It is asked for something first: a process gets its name and environment a moment after `Popen` has returned.
+    It is asked for something first, because a process gets its name and environment a moment after `Popen` has
+    returned.
     """
     process = subprocess.Popen(
         ["git", "cat-file", "--batch"], cwd=where, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -229,7 +230,7 @@ asyncio.run(box.run(SandboxJob(argv=("/bin/sh", "-c", script))))
 
 
 def mark_file(mark: str) -> list[int]:
-    """The processes that sleep for just so long."""
+    """List the processes that sleep for exactly this time."""
     pids = []
     for path in Path("/proc").iterdir():
         if path.name.isdigit():

@@ -1,4 +1,7 @@
-"""Files of the program that are exchanged under the daemon are noticed, and what is as it was is none."""
+"""Files of the program that are replaced under the daemon are noticed.
+
+Files rewritten with the same content are not.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def pull(package: Path) -> None:
-    """Put another file in the place of one, as git does."""
+    """Replace a file by another one, as git does."""
     (package / "agent" / "new.py").write_text("FIRST = 2\n")
     (package / "agent" / "new.py").replace(package / "agent" / "machine.py")
 

@@ -47,12 +47,12 @@ def pruner(store: Store, quiet: bool = True, **keep: float) -> Pruner:
 
 
 def noise(number: int) -> str:
-    """A text that does not compress well."""
+    """Return a text that does not compress well."""
     return random.Random(number).randbytes(NOISE // 2).hex()
 
 
 def finish(store: Store, text: str = "x", ending: Ending | None = Ending.COMMITTED) -> Task:
-    """A task with one step and one call, ended unless `ending` is None."""
+    """Make a task with one step and one call, ended unless `ending` is None."""
     submission = store.queue.submit(TaskSpec(description="x")).result()
     task = store.queue.claim("w", only=submission.task_id).result()
     assert task is not None
@@ -75,7 +75,7 @@ def finish(store: Store, text: str = "x", ending: Ending | None = Ending.COMMITT
 
 
 def read_stored(store: Store) -> None:
-    """Wait for events that were handed in before."""
+    """Wait until earlier events are stored."""
     store.db.write(lambda _: None).result()
 
 
@@ -127,7 +127,7 @@ async def test_events_go_later_than_work_and_never_those_of_a_report_to_come(sto
         await rounds.run()
     assert store.events.after(0, limit=1)[0].id > first.id
     kinds = [event.kind for event in store.events.after(0, limit=50)]
-    assert kinds.count(Kind.STATE_SAVED) == 3  # 18, 9 and 0 days old: one of them before `since` would have gone
+    assert kinds.count(Kind.STATE_SAVED) == 3  # 18, 9 and 0 days old; without `report_since` one would be gone
     record = pruning.events_pruned(store.db.reader())
     assert record is not None
     assert (record.setting, record.before) == ("keep_events_days", since)
@@ -139,12 +139,12 @@ async def test_nothing_goes_by_age_while_the_clock_is_in_doubt(store: Store) -> 
     await rounds.run()
     store.clock.advance(3650 * DAY_S)
     await rounds.run()
-    await pruner(store).run()  # a restart forgets no doubt
+    await pruner(store).run()  # a restart does not end the doubt
     assert store.steps.timeline(task.id)
     store.clock.advance(-3650 * DAY_S)
     await rounds.run()
     assert store.steps.timeline(task.id)
-    store.clock.advance(31 * DAY_S)  # switched off for a month: doubted for a day, and believed then
+    store.clock.advance(31 * DAY_S)  # switched off for a month: doubted for a day, then trusted
     await rounds.run()
     assert store.steps.timeline(task.id)
     for _ in range(2):
@@ -227,7 +227,7 @@ async def test_others_write_while_a_round_goes_on(store: Store) -> None:
 
 
 def learn(store: Store, count: int, *, used: bool) -> None:
-    """Lessons of both kinds, each with a vector."""
+    """Store lessons of both kinds, each with a vector."""
     index, vector = VectorIndex(store.db, "hashed"), np.full((count, 4), 0.5, dtype=np.float32)
     at, uses = to_text(store.clock()), int(used)
 
@@ -276,7 +276,7 @@ async def test_what_grew_for_ever_is_bounded_by_a_setting(
     await pruner(store, True, **{"lessons_days": 10_000, **keep}).run()
     store.clock.advance(200 * DAY_S)
     clock = pruner(store, True, **{"lessons_days": 10_000, **keep})
-    await clock.run()  # after so long a leap the clock is in doubt for a day
+    await clock.run()  # after such a leap the clock is doubted for a day
     store.clock.advance(2 * DAY_S)
     await clock.run()
     assert store.db.reader().execute(f"SELECT count(*) FROM {table}").fetchone()[0] == left

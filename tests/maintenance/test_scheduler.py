@@ -1,4 +1,4 @@
-"""Jobs run at their own pace, beside each other, and fail alone. No time passes in these tests."""
+"""Jobs run at their own intervals, side by side, and fail independently. No real time passes in these tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.clocks import HandClocks
 
 
 class End(Exception):
-    """The simulated time is over."""
+    """Raised when the simulated time is over."""
 
 
 async def keep(
@@ -25,7 +25,7 @@ async def keep(
     *,
     settle: bool = True,
 ) -> list[Event]:
-    """Run the jobs for so many simulated seconds; the events."""
+    """Run the jobs for a number of simulated seconds; return the events."""
     clocks, events = HandClocks(), list[Event]()
     end = clocks.monotonic() + for_s
 

@@ -1,4 +1,4 @@
-"""Side threads that end by an error are started again, whichever it is, and the page says so."""
+"""Each side thread that ends by an error is restarted, and the page reports it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
 
 @dataclass
 class Subject:
-    """A side thread, what ends it, and what shows that it does its work."""
+    """A side thread, a function that ends it, and a check that it does its work."""
 
     thread: SideThread
     harm: Callable[[], object]

@@ -1,4 +1,7 @@
-"""`state.json`: what it says, how it is read, what the next start makes of it; `tests/storage/files` shows it whole."""
+"""`state.json`: its content, its parsing, and its use at the next start.
+
+`tests/storage/files` has a complete example.
+"""
 
 from __future__ import annotations
 

@@ -28,7 +28,10 @@ def reply(code: str) -> str:
 def solve(
     store: Store, *codes: str, backend: str = "openai", commit: bool = True, tools: tuple[ToolSpec, ...] = ()
 ) -> int:
-    """A task with a try for each text, the last of which passes; with `tools` each ends with a call of the first."""
+    """Make a task with a try for each text, the last of which passes.
+
+    With `tools` each try ends with a call of the first.
+    """
     store.queue.submit(TaskSpec(description="Write add")).result()
     task = store.queue.claim("w").result()
     assert task is not None

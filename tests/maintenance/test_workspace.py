@@ -1,4 +1,4 @@
-"""The workspace is packed when there is something to pack, and cleaned once a week when nothing runs."""
+"""The workspace is packed when it has enough loose objects, and cleaned once a week when nothing runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DAY_S = 86_400.0
 
 @dataclass
 class Bench:
-    """A home's workspace and database, and the chore over both."""
+    """A home's workspace and database, and the maintenance job over both."""
 
     store: Store
     git: GitManager
@@ -45,7 +45,7 @@ class Bench:
         )
 
     def land(self, ending: Ending | None = Ending.COMMITTED, *, integrate: bool = True) -> int:
-        """A task with its commit, on main or on its branch alone."""
+        """Make a task with its commit, on main or only on its branch; return its id."""
         submission = self.store.queue.submit(TaskSpec(description="do it")).result()
         task = self.store.queue.claim("w", only=submission.task_id).result()
         assert task is not None

@@ -1,4 +1,4 @@
-"""The peculiarities of Anthropic's API."""
+"""The special features of Anthropic's API."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from nightshift.models.base import BaseModelHandler, OnText
 
 
 class Switch(BaseModelHandler):
-    """A backend whose being there the test decides."""
+    """A backend whose availability the test controls."""
 
     name = "switch"
 

@@ -1,4 +1,7 @@
-"""A benchmark counts as some real attempts, fewer from day to day, and moves who begins; a wrong one is overcome."""
+"""A benchmark counts as some real attempts, fewer each day, and changes which model begins.
+
+A misleading one is overcome.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,9 @@ NOW = datetime(2026, 11, 1, tzinfo=UTC)
 WORSE, BETTER = "cloud=worse", "cloud=better"
 PRICE = Price(input_per_million_usd=1.0, output_per_million_usd=5.0)
 PAIR = (Candidate(label=WORSE, price=PRICE), Candidate(label=BETTER, price=PRICE))
-"""The owner's first is the worse one; prices are alike, so only rates decide."""
+"""The worse model is the owner's first; prices are equal, so only rates decide."""
 LOOKED_AT = 20
-"""Return the model that begins most of so many tasks."""
+"""Number of tasks of which the better model must begin most."""
 
 Rates = Mapping[str, float]
 
@@ -54,7 +57,7 @@ def test_the_reason_of_a_route_names_what_the_benchmark_says_beside_what_was_mea
     assert f"{WORSE} solved 1 of 4, about" in route.why
 
 
-# --- simulated owners: in how many of them the better model begins most of the tasks that follow
+# --- simulated owners: for how many of them does the better model begin most of the later tasks?
 
 
 def _result(solved: int, began: int) -> ModelResult:
@@ -64,7 +67,7 @@ def _result(solved: int, began: int) -> ModelResult:
 
 
 def _move(seed: int, rates: Rates, tasks: int, model_priors: Mapping[str, Prior]) -> bool:
-    """Whether the better one begins most tasks after so many, where a model solves a task at its rate."""
+    """Check whether the better model begins most tasks after the first `tasks`, at these rates of solved tasks."""
     dice, past, begun = Random(seed), {name: [0, 0] for name in rates}, list[str]()
     for number in range(tasks + LOOKED_AT):
         results = {"library": {name: _result(solved, began) for name, (solved, began) in past.items()}}
@@ -76,7 +79,7 @@ def _move(seed: int, rates: Rates, tasks: int, model_priors: Mapping[str, Prior]
 
 
 def _mine(rates: Rates, items: int) -> Callable[[int], Mapping[str, Prior]]:
-    """A benchmark of models with these rates, drawn anew for each owner."""
+    """Return a function that draws a benchmark of models with these rates for each owner."""
 
     def drawn(seed: int) -> Mapping[str, Prior]:
         dice = Random(-seed - 1)
@@ -107,7 +110,7 @@ def test_routing_moves_to_the_better_model_within_so_many_tasks_in_nine_of_ten_r
     rates, runs = {WORSE: worse, BETTER: better}, tiers.examples(1000)
     make_priors = _mine(rates, items) if items else lambda _seed: {}
     moved = sum(_move(seed, rates, tasks, make_priors(seed)) for seed in range(runs))
-    assert moved >= (0.9 * runs if runs >= 1000 else 0.7 * runs)  # of few runs more may be odd
+    assert moved >= (0.9 * runs if runs >= 1000 else 0.7 * runs)  # with few runs more may deviate
 
 
 def test_a_benchmark_that_misleads_is_overcome_within_eighty_tasks() -> None:

@@ -1,4 +1,4 @@
-"""Budgets are exact, also when many calls run at once; each says what it waits for; unknown prices are not guessed."""
+"""Budgets are exact, even with many concurrent calls; each says what it waits for; unknown prices are not guessed."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ PRICE = Price(input_per_million_usd=1.0, output_per_million_usd=10.0)
 
 @dataclass
 class SpendingRecord:
-    """The use of a budget, with its time."""
+    """The use of a budget over time."""
 
     clock: ManualClock
     rows: list[tuple[datetime, Spent]] = field(default_factory=list)
@@ -174,7 +174,7 @@ class SpendingRecord:
 
 @dataclass(frozen=True)
 class Asked:
-    """One call: whose, how long its prompt, how long a reply it would like, whether its price is known."""
+    """One call: its task, the length of its prompt and of its wanted reply, and whether its price is known."""
 
     task: int
     prompt: int

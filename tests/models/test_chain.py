@@ -1,4 +1,4 @@
-"""From settings to the chain of backends."""
+"""The chain of backends that the settings produce."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One contract, kept by every backend: it answers, streams, translates faults, stops, and says what is missing."""
+"""One contract for every backend: it answers, streams, translates errors, stops, and reports what is missing."""
 
 from __future__ import annotations
 
@@ -25,13 +25,15 @@ from tests.support.wire_server import Reply, WireServer
 KEY = "sk-test-0123456789abcdef"
 HTTP = ("openai", "responses", "anthropic", "gemini", "ollama")
 MODELS = ("responses", *(name for name in backends() if name not in {BUILT_IN, "acp"}))
-"""The built-in engine answers no words, and an agent needs a sandbox: see `engine/tests` and `tests/models/acp`."""
+"""Without the built-in engine, which answers no words, and agents, which need a sandbox: see `engine/tests` and
+`tests/models/acp`.
+"""
 TEXT = "def add(a, b):\n    return a + b\n" * 40
 
 
 @dataclass
 class Rig:
-    """A backend with what stands behind it: a server, or a model file."""
+    """A backend with the server or model file behind it."""
 
     name: str
     backend: BaseModelHandler
@@ -60,7 +62,7 @@ def settings(server: WireServer | None, model_file: Path) -> BackendSettings:
 
 
 def backend_of(name: str, made_of: BackendSettings, model: str | None) -> BaseModelHandler:
-    """The backend of a wire format: OpenAI has two."""
+    """Create the backend of a wire format; OpenAI has two."""
     kind = "openai" if name == "responses" else name
     handler = backend_class(kind).from_settings(replace(made_of, openai_api="auto" if kind == name else name), model)
     assert handler is not None
@@ -105,7 +107,7 @@ def ask(text: str = "Write add.", **more: object) -> ModelRequest:
     return ModelRequest(phase=Phase.CODING, messages=turns, **{"max_tokens": 40, **more})  # type: ignore[arg-type]
 
 
-# Every backend.
+# All backends.
 
 
 async def test_it_is_available_and_knows_its_model(rig: Rig) -> None:
@@ -192,7 +194,7 @@ def test_it_is_made_of_the_settings_or_not_at_all(tmp_path: Path) -> None:
     assert all(backend_class(name).setup for name in backends())
 
 
-# Those behind HTTP.
+# HTTP backends.
 
 
 @pytest.mark.parametrize("kind", ["429", "500", "502", "503", "529", "drop", "cut", "quiet", "error_event", "broken"])
@@ -212,7 +214,7 @@ async def test_what_will_not_pass_is_refused(http: Rig, kind: str) -> None:
     http.server.fail_next(kind, message=f"no, not with {KEY}")
     with pytest.raises(ModelRefused) as caught:
         await http.backend.generate(ask())
-    if http.name != "ollama":  # it has no key that could be echoed
+    if http.name != "ollama":  # Ollama has no key that could be echoed
         assert KEY not in str(caught.value)
     assert isinstance(caught.value, BackendMisconfigured if kind == "401" else RequestRefused)
     assert len(http.server.requests) == 1

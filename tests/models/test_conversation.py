@@ -1,4 +1,4 @@
-"""Conversations keep the vendors' rules when they are sent, whatever they went through."""
+"""Conversations follow the vendors' rules when they are sent, whatever happened to them before."""
 
 from __future__ import annotations
 

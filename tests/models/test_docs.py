@@ -1,4 +1,4 @@
-"""The example of docs/reference/backends.md works as it stands there, and docs/manual/models.md names every backend."""
+"""The example in docs/reference/backends.md works as written, and docs/manual/models.md names every backend."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DOC = DOCS / "reference" / "backends.md"
 
 @pytest.fixture(scope="module", autouse=True)
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Install the package of the example, as its reader does, into a folder that only these tests import from."""
+    """Install the example's package, as a reader would, into a folder that only these tests import from."""
     files = re.findall(r"^```\w+ path=(\S+)\n(.*?)^```$", DOC.read_text(), re.DOTALL | re.MULTILINE)
     assert [path for path, _ in files] == ["nightshift_command.py", "pyproject.toml"]
     source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("target")

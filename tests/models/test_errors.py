@@ -1,4 +1,4 @@
-"""Vendors' errors become ours: what may be tried again, and when."""
+"""Vendors' errors become ours: which may be retried, and when."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GGUF files and the chat templates that they bring along."""
+"""GGUF files and the chat templates that they contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The peculiarities of GPT4All: it runs in this process, so nothing may crash or outlive it."""
+"""The special features of GPT4All: it runs in this process, so nothing may crash or outlive it."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ async def test_a_file_that_the_engine_refused_stays_with_its_stand_in(
     def refuse(_self: GPT4AllBackend, _num_ctx: int) -> None:
         raise RuntimeError("unknown model architecture")
 
-    monkeypatch.setattr(GPT4AllBackend, "_start_engine", refuse)  # what it says of a model that is newer than it
+    monkeypatch.setattr(GPT4AllBackend, "_start_engine", refuse)  # as for a model that is newer than the engine
     settings = BackendSettings(gpt4all_model_path=path)
     backend, anew = GPT4AllBackend(path=path), GPT4AllBackend(path=path)
     other = backend.stand_in(settings)

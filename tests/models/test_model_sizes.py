@@ -1,4 +1,4 @@
-"""The size of a model is read from its name, or from what its server lists."""
+"""The size of a model is read from its name, or from its server's list."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ BLOCKS = [
 
 @dataclass
 class WireBench(Bench):
-    """A bench whose model is the gateway."""
+    """A bench with the gateway as its model."""
 
     gateway: Gateway | None = None
 
@@ -43,7 +43,7 @@ class WireBench(Bench):
 
 
 def coder(server: WireServer) -> None:
-    """Let the server work with tools as they are offered: natively, or in blocks."""
+    """Script the server to use tools in the form that they are offered in: natively, or in blocks."""
 
     def reply(phase: str, messages: list[dict[str, Any]]) -> str | Reply:
         if phase != Phase.CODING:

@@ -1,4 +1,4 @@
-"""The peculiarities of Ollama: one context size a model, for good."""
+"""The special features of Ollama: one fixed context size per model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The peculiarities of OpenAI's API and of the many servers that resemble it."""
+"""The special features of OpenAI's API and of the many servers that resemble it."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ async def test_a_key_that_no_header_takes_is_told(server: WireServer, key: str) 
 
 
 def test_another_library_of_http_is_loaded_before_it_is_asked() -> None:
-    """The package looks at `httpx` as soon as it is in `sys.modules`, though another thread may be loading it then."""
+    """The package uses `httpx` as soon as it is in `sys.modules`, even if another thread is still importing it."""
     code = """
 import asyncio, sys
 from nightshift.models.openai_api import OpenAIBackend

@@ -1,4 +1,4 @@
-"""Models ordered by what they did: the rule itself, and through the real gateway over real HTTP."""
+"""Models ordered by their results: the rule itself, and through the real gateway over real HTTP."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def result(solved: int, began: int, **more: float) -> ModelResult:
 
 @dataclass
 class World:
-    """Models with known rates, and tasks that are given to the one that the policy chooses.
+    """Models with known rates, and tasks that go to the model that the policy chooses.
 
-    What the chosen one fails costs one attempt of the strong one more.
+    A failed task costs another attempt, by the strong model.
     """
 
     seed: int
@@ -67,7 +67,7 @@ class World:
         self.dice = Random(self.seed)
 
     def live(self, attempts: int, rates: Rates) -> Sequence[tuple[str, str]]:
-        """The kind and the model of each attempt."""
+        """Return the kind and the model of each attempt."""
         for _ in range(attempts):
             kind = self.dice.choice(sorted(rates))
             past = self.past.setdefault(kind, deque(maxlen=OF_A_KIND))
@@ -86,17 +86,17 @@ class World:
 
 
 def right(chosen: Sequence[tuple[str, str]], assignment: Mapping[str, str]) -> float:
-    """The share of attempts that the right model began."""
+    """Return the share of attempts that the right model began."""
     return fmean(assignment[kind] == label for kind, label in chosen)
 
 
 def cost(chosen: Sequence[tuple[str, str]], rates: Rates) -> float:
-    """The expected cost of attempts, in USD."""
+    """Return the expected cost of attempts, in USD."""
     return sum(COST[label] + (1 - rates[kind][label]) * COST[STRONG] for kind, label in chosen)
 
 
 def best(chosen: Sequence[tuple[str, str]], assignment: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The same tasks, each begun by the right model."""
+    """Return the same tasks, each begun by the right model."""
     return [(kind, assignment[kind]) for kind, _ in chosen]
 
 
@@ -144,7 +144,7 @@ def test_the_same_lot_gives_the_same_route() -> None:
 
 
 def usual(candidates: Sequence[Candidate], results: Results) -> Route:
-    """Decide where nothing is drawn at random."""
+    """Return a decision in which chance changed nothing."""
     return next(
         route for seed in range(100) if not (route := decide(candidates, results, "library", seed=str(seed))).explored
     )
@@ -159,7 +159,7 @@ def test_a_model_of_unknown_price_is_never_called_cheap() -> None:
     better = {"library": {"cloud=mystery": result(90, 90), STRONG: result(30, 90), WEAK: result(20, 90)}}
     route = usual((unknown, *PAIR), better)
     assert (route.first, route.cheap) == ("cloud=mystery", WEAK)
-    # Nor is it tried in order to learn.
+    # It is not tried in order to learn either.
     assert {decide((PAIR[0], unknown), {}, "library", seed=str(seed)).first for seed in range(300)} == {STRONG}
 
 
@@ -215,10 +215,10 @@ LADDER = Route(kind="library", ladder=("a", "b", "c"), first="b", cheap="a")
         (Phase.CODING, 2, 0, 9_000, "b"),  # one try failed
         (Phase.CODING, 3, 0, 9_000, "c"),
         (Phase.REFLECTING, 3, 0, 9_000, "b"),
-        (Phase.CODING, 9, 0, 9_000, "c"),  # there is none above
-        (Phase.CODING, 1, 1, 9_000, "b"),  # the first time that the loop is stuck, a higher temperature is tried
+        (Phase.CODING, 9, 0, 9_000, "c"),  # there is no stronger one
+        (Phase.CODING, 1, 1, 9_000, "b"),  # the first time that the loop is stuck only raises the temperature
         (Phase.CODING, 1, 2, 9_000, "c"),
-        (Phase.CODING, 1, 3, 9_000, "b"),  # stuck with the strongest as well
+        (Phase.CODING, 1, 3, 9_000, "b"),  # stuck with the strongest too
         (Phase.CODING, 1, 4, 9_000, "a"),
     ],
 )
@@ -280,7 +280,7 @@ ROUTE = Route(
 
 
 class Models:
-    """A strong and a weak model, and gateways to both; the owner names the strong one first."""
+    """A strong and a weak model, and gateways to both; the owner lists the strong one first."""
 
     def __init__(self, setting: GatewaySetup) -> None:
         self.setting = setting
@@ -300,7 +300,7 @@ def models(tmp_path: Path) -> Iterator[Models]:
 
 
 async def first(gateway: Gateway, task_id: int = 7, **more: Any) -> str:
-    """Return the model that answers."""
+    """Return the name of the model that answers."""
     return (await gateway.task(task_id).complete(ask(task_id=task_id, **{"kind": Kind.LIBRARY, **more}))).text
 
 
@@ -313,7 +313,7 @@ def list_events(gateway: Gateway) -> list[Event]:
 
 
 async def live_text(gateway: Gateway, queue: QueueManager, kind: Kind) -> str:
-    """One task of a kind from its submission to its end: the weak model can do libraries alone. Gives who began."""
+    """Run one task of a kind to its end and return the model that began; the weak model only solves libraries."""
     queue.submit(parse_spec({"description": "Do it", "kind": kind, "priority": 9})).result()
     task = queue.claim("w1").result()
     assert task is not None

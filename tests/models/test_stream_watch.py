@@ -1,4 +1,4 @@
-"""The bytes below the vendors' packages: bounded, noted, and set right where they are no sound stream of events."""
+"""The bytes below the vendors' packages: bounded, observed, and corrected if they are not a valid stream of events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose fault a refusal is: shown by what another task's request meets, never by one request alone."""
+"""Whether a refusal is the fault of the request or the backend: shown by another task's request, never by one alone."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ async def test_a_revoked_key_parks_every_task(tmp_path: Path) -> None:
 
 
 def fail_between_answers(failures: TaskFailures, times: int, *, is_paid: bool) -> list[bool]:
-    """Let a task fail so often, while another one is answered in between."""
+    """Let a task fail `times` times, while another one is answered before each failure."""
     ends = list[bool]()
     for _ in range(times):
         failures.note_answer(B)

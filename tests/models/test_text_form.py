@@ -1,4 +1,4 @@
-"""The text form of tools with a real model behind GPT4All: whatever it says, the loop reads it, answers and ends."""
+"""The text form of tools with a real model behind GPT4All: whatever it writes, the loop reads it, answers and ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BASE = {"add.py": "def add(a, b):\n    return a - b\n"}
 
 @dataclass
 class LocalModel:
-    """Asks the model for CODING, in the text form; other phases are scripted."""
+    """Asks the model in CODING, in the text form; other phases are scripted."""
 
     backend: GPT4AllBackend
     others: object
@@ -43,7 +43,7 @@ class LocalModel:
 
 
 def readable_by_gpt4all(folder: Path) -> Path:
-    """The model under a pre-tokenizer whose name GPT4All's engine knows."""
+    """Write a copy of the model with a pre-tokenizer name that GPT4All's engine knows; return its path."""
     path = folder / "smollm2.gguf"
     command = [sys.executable, "-m", "gguf.scripts.gguf_new_metadata", "--pre-tokenizer", "gpt-2"]
     subprocess.run([*command, str(smollm2()), str(path)], check=True, capture_output=True, timeout=120)

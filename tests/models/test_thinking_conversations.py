@@ -1,4 +1,4 @@
-"""A conversation with tools and thinking over every wire format: kept, stored, sent back, and not to another model."""
+"""A conversation with tools and thinking over every wire format: stored, sent back, and never sent to another model."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def turns_after(reply: Completion) -> tuple[Message, Message]:
 
 
 def holds_thought(kind: str, body: dict[str, Any]) -> bool:
-    """Whether what this vendor wants back of its thoughts is in a request."""
+    """Check whether a request contains the part of the thoughts that this vendor wants back."""
     sent = json.dumps(body)
     wanted = {"openai": THOUGHT, "ollama": THOUGHT, "anthropic": SIGNATURE, "responses": SIGNATURE, "gemini": SIGNATURE}
     return wanted[kind] in sent
@@ -61,7 +61,7 @@ async def test_thoughts_come_stored_and_go_back_after_a_kill_to_their_model_alon
         async with setup.gateway(make_backend()) as gateway:
             await gateway.handler.probe()
             first = await gateway.task().complete(ask())
-            if kind != "responses":  # which hides them
+            if kind != "responses":  # the Responses API hides them
                 assert "".join(each.text for each in first.thoughts) == THOUGHT
             assert first.thoughts
             assert (first.text, first.finish) == ("Let me look.", Finish.TOOL)

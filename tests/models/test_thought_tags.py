@@ -1,4 +1,4 @@
-"""Thoughts in a reply's text: taken out whatever the tag, and never out of a file."""
+"""Thoughts in a reply's text are removed, whatever the tag, but never from a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every question to a server has a time limit of its own, also where the server answers a byte at a time."""
+"""Every request to a server has its own timeout, even if the server answers one byte at a time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding:
 
 @contextlib.asynccontextmanager
 async def endless(chunk: bytes) -> AsyncIterator[str]:
-    """A server that never finishes an answer: it says nothing, or the same chunk again and again."""
+    """Serve answers that never end: silence, or the same chunk again and again."""
 
     serving = set[asyncio.Task[None] | None]()
 

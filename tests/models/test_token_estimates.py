@@ -1,4 +1,4 @@
-"""How long texts are for a model, learnt from what its backend counts."""
+"""Token estimates for a model, learned from its backend's counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One store on a file of its own for each test of this folder."""
+"""A fixture: one store for each test of this folder, on a file of its own."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Budgets in the queue: a task's use by the ledger, the beginning of a retry, and the tasks that are let go."""
+"""Budgets in the queue: a task's use by the ledger, the start of a retry, and the released tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The queue, case by case: submitting, claiming, ending, and everything in between. (Walks: test_queue_walks.py)"""
+"""The queue, case by case: submitting, claiming, ending, and everything in between. (Random walks: test_walks.py)"""
 
 import random
 from collections.abc import Iterator
@@ -289,7 +289,7 @@ def test_reasons_are_masked_and_cut(tmp_path: Path) -> None:
         assert len(task.reason) == 2000
 
 
-# Going on later
+# Continuing later
 
 
 def test_an_interrupted_attempt_goes_on_and_a_retried_one_is_new(store: Store) -> None:

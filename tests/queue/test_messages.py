@@ -1,4 +1,4 @@
-"""An owner's messages to a task: their reader, their record, and how the worker learns of them."""
+"""An owner's messages to a task: who reads them, how they are stored, and how the worker learns of them."""
 
 from __future__ import annotations
 

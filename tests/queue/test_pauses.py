@@ -1,4 +1,4 @@
-"""Holds: claims wait while any stands, whoever put it there, and each goes with its own cause."""
+"""Pauses: claims wait while there is any, and each pause ends with its own cause."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The queue under several real processes, and under kill -9."""
+"""The queue with several real processes, and after kill -9."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A retry that begins with a draft: which attempts begin so, and when it cannot be."""
+"""A retry that begins with a draft: which attempts do so, and when it is refused."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ JUDGED = replace(STATE, change={"a.py": "x = 1\n"}, verdict=FAILED, iteration=2,
 
 
 def fail(store: Store, *, drafts: bool = True) -> Task:
-    """A task whose first attempt ended as stuck, with a draft."""
+    """Make a task whose first attempt ended as stuck, with a draft."""
     store.queue.submit(TaskSpec(description="x")).result()
     task = store.queue.claim("w").result()
     assert task

@@ -1,4 +1,4 @@
-"""A task that was split waits for its parts: each is there once, and whatever becomes of them, it goes on or ends."""
+"""A split task waits for its subtasks: each exists once, and however they end, the task continues or ends."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def split(store: Store) -> Task:
-    """A task with three parts, the third after the others."""
+    """Make a task with three subtasks, the third after the others."""
     store.queue.submit(TaskSpec(description="whole")).result()
     parent = claim(store)
     return store.queue.split(parent.id, parent.fence, "waits for its parts", PARTS).result()

@@ -1,7 +1,7 @@
 """The promises of the queue on every store: one suite, run against every implementation.
 
-A new store adds its opener to `STORES` and passes. Only the ports (`nightshift.queue.store.Store`, `Journal`) and the
-queue on top of them are used; where the rules have to be got round, plain SQL on the tables is.
+A new store adds its opener to `STORES` and has to pass. Only the ports (`nightshift.queue.store.Store`, `Journal`) and
+the queue on top of them are used; where a test has to bypass the rules, it uses plain SQL on the tables.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ASK = Ask(kind=AskKind.PACKAGE, subject="package:toolz", question="May it use to
 
 @dataclass(frozen=True)
 class Node:
-    """One process at the store."""
+    """One process that uses the store."""
 
     store: Store
     journal: Journal
@@ -73,7 +73,7 @@ STORES: dict[str, Opener] = {"sqlite": sqlite}
 
 @dataclass(frozen=True)
 class Storage:
-    """The place of a store, so that a test can open it as often as it likes."""
+    """The location of a store, which a test can open repeatedly."""
 
     folder: Path
     clock: HandClock
@@ -95,11 +95,11 @@ def node(storage: Storage) -> Iterator[Node]:
 
 
 class Undone(Exception):
-    """Ends a transaction."""
+    """Raised to roll a transaction back."""
 
 
 def undo(node: Node, change: Callable[[Connection], object]) -> None:
-    """Make a change and let its transaction fail after it."""
+    """Make a change and let its transaction fail afterwards."""
 
     def job(conn: Connection) -> None:
         change(conn)
@@ -110,7 +110,7 @@ def undo(node: Node, change: Callable[[Connection], object]) -> None:
 
 
 def together(calls: Sequence[Callable[[], Future[Any]]]) -> list[Any]:
-    """The results of calls made at once from as many threads; of one that fails its error."""
+    """Return the results of calls made at once from as many threads; for a call that fails, its error."""
 
     def outcome(call: Callable[[], Future[Any]]) -> Any:
         future = call()

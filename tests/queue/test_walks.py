@@ -1,4 +1,4 @@
-"""Random walks of the queue beside a model in plain Python: after every step both say the same."""
+"""Random walks of the queue beside a model in plain Python: after every step both agree."""
 
 from __future__ import annotations
 
@@ -117,7 +117,10 @@ class QueueWalk(RuleBasedStateMachine):
     @precondition(lambda self: self.running())
     @rule(data=st.data(), count=st.integers(2, 3), chained=st.booleans())
     def split(self, data: st.DataObject, count: int, chained: bool) -> None:
-        """A task that was split in this attempt before, and was given back by a death, is split as it was."""
+        """Split a task.
+
+        One that was already split in this attempt, and returned by a crash, is split in the same way.
+        """
         task = self.pick(data, Status.RUNNING)
         count = len(self.model.parts(task)) or count
         after = [tuple(range(number)) if chained else () for number in range(count)]
@@ -193,7 +196,7 @@ class QueueWalk(RuleBasedStateMachine):
 
     @rule()
     def the_daemon_dies_and_recovers(self) -> None:
-        """The file as it lies on the disk at this moment is all that is left."""
+        """Only the file that is on the disk at this moment survives."""
         for suffix in ("", "-wal"):
             part = self.folder / f"a.sqlite{suffix}"
             if part.exists():

@@ -1,4 +1,4 @@
-"""A history on a database of its own for each test of this folder, and a week of one for all."""
+"""A history with its own database for each test of this folder, and a summary of a week for each module."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ def history(tmp_path: Path) -> Iterator[History]:
 
 @pytest.fixture(scope="module")
 def week(tmp_path_factory: pytest.TempPathFactory) -> Summary:
-    """The second of two weeks, with something in every section of its report."""
+    """Return the second of two weeks, with content for every section of its report."""
     with open_history(tmp_path_factory.mktemp("week") / "agent.sqlite") as history:
         history.week(15, skill=0.5)
         history.week(15, skill=0.5)

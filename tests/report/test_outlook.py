@@ -1,4 +1,4 @@
-"""A forecast in words: what it says of time and money, of what is not known, and of a budget that will not do."""
+"""A forecast in words: time and money, what is unknown, and a budget that will not be enough."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each rule of the recommendations: when it speaks, and that it names its figure."""
+"""Each rule of the recommendations: when it applies, and that it names its figure."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ UNTIL = FIRST + WEEK
 
 
 def advice(history: History) -> str:
-    """All advice on the week after the first, as text."""
+    """Return all advice for the week after the first, as text."""
     summary = summarise(history.store.db, UNTIL, UNTIL + WEEK)
     return "\n".join(recommendations(summary)).replace("`", "").replace("\\", "")
 
 
 def end(history: History, ending: Ending, *, cost: float = 0) -> None:
-    """A task that ends so."""
+    """Run a task to this ending."""
     history.store.queue.submit(parse_spec({"description": "do it"})).result()
     task = history.store.queue.claim("w").result()
     assert task
@@ -38,7 +38,7 @@ def end(history: History, ending: Ending, *, cost: float = 0) -> None:
 
 @pytest.fixture
 def second(history: History) -> History:
-    """A history whose clock stands in the second week."""
+    """Return a history whose clock is in the second week."""
     history.clock.now = UNTIL + timedelta(hours=1)
     return history
 

@@ -1,4 +1,4 @@
-"""Drafts in the brief and in the weekly report: counted apart, and each with how its tests ended."""
+"""Drafts in the brief and in the weekly report: counted separately, each with its test results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DRAFT = Commit(
 
 
 def fail(history: History, *, drafts: bool = True) -> Task:
-    """A task that ends as stuck, with a draft."""
+    """Run a task that ends as stuck, with a draft unless `drafts` is False."""
     history.store.queue.submit(parse_spec({"description": "Add sums"})).result()
     task = history.store.queue.claim("w").result()
     assert task

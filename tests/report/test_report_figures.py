@@ -1,4 +1,4 @@
-"""The figures of a report, each from a history that was told to the real stores."""
+"""The figures of a report, each computed from a history in the real stores."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def finish(history: History, task: Task) -> None:
 
 
 def commit_files(history: History, task: Task, *files: str, **fields: object) -> str:
-    """A commit of a task that is claimed; its id."""
+    """Record a commit of a claimed task; return its id."""
     changed = tuple(ChangedFile(path=path, added=10, removed=2) for path in files)
     commit = Commit(
         task_id=task.id, attempt=1, repo="/r", branch="b", commit=f"{task.id:040d}", base="0" * 40, subject="s",

@@ -1,4 +1,4 @@
-"""The Markdown: whatever a text holds, a reader of Markdown finds that text and nothing else."""
+"""The Markdown: whatever a text contains, a Markdown reader finds exactly that text."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def flat(text: str) -> str:
 
 
 def inline(text: str) -> list[Token]:
-    """Parse a text that stands alone as a reader does: one paragraph, and its pieces."""
+    """Parse a text on its own; return the tokens of its single paragraph."""
     tokens = READER.parse(text)
     assert [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"], tokens
     return tokens[1].children or []
 
 
 def cells(text: str) -> list[list[list[Token]]]:
-    """The cells of a text that is one table, row by row."""
+    """Return the cells of a text that is one table, row by row."""
     tokens = READER.parse(text)
     assert tokens[0].type == "table_open", text
     assert tokens[-1].type == "table_close", text
@@ -45,7 +45,7 @@ def cells(text: str) -> list[list[list[Token]]]:
 
 
 def read(tokens: list[Token]) -> str:
-    """The text of pieces that are nothing but text and code."""
+    """Return the text of tokens that are only text and code."""
     assert {token.type for token in tokens} <= {"text", "text_special", "code_inline"}, tokens
     return "".join(token.content for token in tokens)
 

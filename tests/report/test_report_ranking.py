@@ -1,4 +1,4 @@
-"""Ranks outside of a report: the same points as in it, for any commits."""
+"""Ranks outside a report: the same points as in a report, for any commits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of a span is the same whenever it is made again, and says what the log has forgotten since."""
+"""The report of a span is the same whenever it is made again, and says what has been pruned from the log since."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def page(history: History, since: datetime = SINCE, until: datetime = UNTIL) -> 
 
 
 def prune(history: History, before: datetime) -> None:
-    """Remove events as the daemon's chore does."""
+    """Remove events in the same way as the daemon's maintenance."""
     at = history.clock.now
     newest, after = history.store.events.newest_id(), 0
     while (gone := history.store.db.write(_pruning(after, newest, before)).result()).reached:
@@ -45,7 +45,7 @@ def _pruning(after: int, newest: int, before: datetime) -> Job[Gone]:
 
 
 def fail(history: History, text: str = "do it") -> int:
-    """A task that gives up; its number."""
+    """Run a task that gives up; return its number."""
     history.store.queue.submit(parse_spec({"description": text})).result()
     task = history.store.queue.claim("w").result()
     assert task
@@ -55,7 +55,7 @@ def fail(history: History, text: str = "do it") -> int:
 
 
 def succeed(history: History, task_id: int) -> None:
-    """The task is tried again, and done."""
+    """Retry the task and finish it as done."""
     history.store.queue.retry(task_id).result()
     task = history.store.queue.claim("w").result()
     assert task

@@ -1,4 +1,4 @@
-"""The rank of a commit: each cause of risk counts once, by its stated weight, and says so."""
+"""The rank of a commit: each cause of risk counts once, with its stated weight, and gives its reason."""
 
 from __future__ import annotations
 

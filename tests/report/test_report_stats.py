@@ -1,4 +1,4 @@
-"""The statistics of the report, against their laws."""
+"""The report's statistics, checked against their properties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The weekly report on a real database whose rows the test wrote."""
+"""The weekly report on a real database with rows that the test wrote."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOON = datetime(2026, 11, 18, 12, tzinfo=UTC)
 
 
 class Week:
-    """A database with the rows of a week."""
+    """A database with the rows of one week."""
 
     def __init__(self, path: Path) -> None:
         self.db = Database(ready(path))
@@ -43,7 +43,7 @@ class Week:
         wait_s: float = 10,
         work_s: float = 60,
     ) -> None:
-        """One task; without an ending it stays in the queue."""
+        """Add one task; without an ending it stays in the queue."""
         task_id = self.run(
             "INSERT INTO tasks (status, priority, description, created_at) VALUES ('queued', 1, ?, ?)",
             text,

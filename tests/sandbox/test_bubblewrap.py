@@ -110,7 +110,7 @@ INSIDE = {"HOME", "TMPDIR", "LANG", "PYTHONDONTWRITEBYTECODE", "_", "OLDPWD", "S
 
 
 def environments_of(word: str) -> list[set[str]]:
-    """The names of the variables of every process that has this word in its command line and can be looked at."""
+    """Return the variable names of every readable process that has this word in its command line."""
     environments = []
     for path in Path("/proc").glob("[0-9]*"):
         try:

@@ -16,7 +16,7 @@ APART = Path("/sys/fs/cgroup/cpuacct/nightshift-test")
 
 
 def make_apart() -> Group:
-    """A group in the hierarchy that only counts processor time."""
+    """Create a group in the hierarchy that only counts processor time."""
     APART.mkdir()
     return Group((APART,))
 
@@ -29,12 +29,12 @@ def group_tree() -> Hierarchy:
 
 
 def setting(group: Group, *names: str) -> str:
-    """A control file's text, whichever version's name it has."""
+    """Return a control file's text, under the name of either version."""
     return next((f / name).read_text().strip() for f in group.folders for name in names if (f / name).exists())
 
 
 def within(group: Group, script: str) -> subprocess.Popen[str]:
-    """A shell that has entered the group."""
+    """Start a shell that has joined the group."""
     enter = "".join(f"echo $$ > {file}; " for file in group.join_files)
     return subprocess.Popen(["sh", "-c", enter + script], stdout=subprocess.PIPE, text=True)
 
@@ -129,7 +129,7 @@ def test_groups_that_were_swept_are_named_and_those_of_the_living_stay(group_tre
 async def test_a_group_tells_what_processor_time_was_used_also_by_what_nobody_waited_for(group_tree: Hierarchy) -> None:
     group = group_tree.create(SandboxLimits())
     counting = group
-    if group.cpu_s() is None:  # version 1 with a hierarchy of its own for this
+    if group.cpu_s() is None:  # version 1 with a separate hierarchy for processor time
         counting = make_apart()
     burn = "import os, signal, time\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\nif os.fork() == 0:\n"
     burn += "    while time.process_time() < 0.3:\n        pass\n    os._exit(0)\ntime.sleep(0.01)\nos.wait()\n"

@@ -67,7 +67,7 @@ print(choice.sandbox is not None, choice.report)
 
 async def test_a_plain_user_has_the_strong_sandbox_too(folder: Path) -> None:
     drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all"]
-    # The shell between: root's right to open any file lasts until the first exec after it was dropped.
+    # The shell is needed: root's right to open any file lasts until the first exec after root was dropped.
     become = [*drop, "/bin/sh", "-c", 'exec "$@"', "sh"] if os.geteuid() == 0 else []
     program = [*runtime().python, "-B", "-c", PLAIN_USER, str(folder)]
     env = {"PATH": "/usr/bin:/bin", "API_KEY": "a secret of the daemon's"}
@@ -77,7 +77,7 @@ async def test_a_plain_user_has_the_strong_sandbox_too(folder: Path) -> None:
 
 
 class Answering:
-    """A sandbox whose runs all end in one way."""
+    """A sandbox whose runs all end in the same way."""
 
     name = "answering"
 

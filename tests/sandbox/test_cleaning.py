@@ -1,4 +1,4 @@
-"""Verdicts are cleaned where they are made: each text is masked, printable and bounded, and means what it meant."""
+"""Verdicts are cleaned where they are made: each text is masked, printable and bounded, and keeps its meaning."""
 
 from __future__ import annotations
 

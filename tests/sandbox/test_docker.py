@@ -37,7 +37,7 @@ def box() -> DockerSandbox:
 
 @pytest.fixture
 def api(box: DockerSandbox) -> Iterator[Any]:
-    """The engine without our hand in between."""
+    """A client of the engine without our code in between."""
     client = docker_py.APIClient(engine.host(), version="auto")
     yield client
     client.close()
@@ -87,12 +87,12 @@ async def test_our_filter_stops_what_passes_the_engine_s(name: str, box: DockerS
     bare = await asyncio.to_thread(without_us, api, box._image, argv)
     inside = await box.run(SandboxJob(argv=tuple(argv), limits=LIMITS))
     assert inside.stdout == b"refused\n"
-    if name != "sets up io_uring":  # newer engines refuse that one themselves
+    if name != "sets up io_uring":  # newer engines refuse io_uring themselves
         assert bare == b"passed\n"
 
 
 def without_us(api: Any, image: str, argv: list[str]) -> bytes:
-    """The output of a container with the engine's own filter alone."""
+    """Return the output of a container with only the engine's own filter."""
     host = api.create_host_config(network_mode="none", cap_drop=["ALL"])
     container = api.create_container(image, entrypoint=argv, host_config=host, user="64321")["Id"]
     try:
@@ -105,7 +105,7 @@ def without_us(api: Any, image: str, argv: list[str]) -> bytes:
 
 async def test_without_the_filter_nothing_starts(box: DockerSandbox) -> None:
     own = copy.copy(box)
-    own._filter = box._filter[:-8]  # does not end with a verdict, which the kernel refuses
+    own._filter = box._filter[:-8]  # does not end with a return, which the kernel refuses
     with pytest.raises(SandboxError, match="the system-call filter could not be loaded: Invalid argument"):
         await own.run(shell("echo it ran >&2"))
 
@@ -167,7 +167,7 @@ async def test_the_engine_is_asked_for_every_bound(box: DockerSandbox, api: Any)
 
 async def test_file_systems_below_a_shown_folder_are_not_shown(box: DockerSandbox, folder: Path) -> None:
     if os.geteuid() != 0:
-        return  # nothing can be mounted there then
+        return  # nothing can be mounted there without root
     below = folder / "below"
     await asyncio.to_thread(below.mkdir)
     await asyncio.to_thread(subprocess.run, ["mount", "-t", "tmpfs", "-o", "mode=777", "none", str(below)], check=True)
@@ -245,7 +245,7 @@ async def test_an_image_that_has_gone_is_found_again(box: DockerSandbox) -> None
 
 
 def test_an_image_is_made_once_and_older_ones_are_removed(box: DockerSandbox, api: Any) -> None:
-    """With a root of one file, which is made in no time."""
+    """Uses a root of one file, which takes no time."""
     root = docker_image.Root(files=(), texts={"etc/hosts": "one"})
     first = docker_image.make_image(box._engine, root, "nightshift-test")
     made_at = api.inspect_image(first)["Created"]
@@ -280,7 +280,7 @@ def test_the_same_machine_gives_the_same_image() -> None:
 
 
 def test_an_image_of_the_owner_s_can_be_built_and_used(box: DockerSandbox, api: Any, folder: Path) -> None:
-    """The Dockerfile's steps, on a base that needs no registry."""
+    """Uses the Dockerfile's steps on a base that needs no registry."""
     build_args = {"BASE": box._image, "PYTHON": runtime().python[-1], "JOB_UID": str(launcher.job_uid())}
     with (ROOT / "nightshift" / "sandbox" / "Dockerfile").open("rb") as file:
         lines = list(api.build(fileobj=file, tag=OWN, buildargs=build_args, network_mode="none", decode=True, rm=True))
@@ -329,7 +329,7 @@ except SandboxError as error:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_who_may_not_use_the_engine_is_told_how_to_mend_it() -> None:
     drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
-    # The shell between: root's right to open any file lasts until the first exec after it was dropped.
+    # The shell is needed: root's right to open any file lasts until the first exec after root was dropped.
     argv = [*drop, "/bin/sh", "-c", 'exec "$@"', "sh", *runtime().python, "-B", "-c", NOT_ALLOWED, engine.host()]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True)
     assert "may not be used by this user; type `sudo usermod -aG docker $USER`" in done.stdout

@@ -43,7 +43,7 @@ def test_a_spared_child_goes_on_when_another_one_ends() -> None:
 
 
 def burning(_job_fd: int, _events: int, words: Sequence[str]) -> int:
-    """Burn time in so many children of children, which wait for each other."""
+    """Burn time in this many levels of child processes, which wait for each other."""
     if int(words[0]):
         for _ in range(2):
             if os.fork() == 0:
@@ -67,7 +67,7 @@ def sipping(_job_fd: int, _events: int, _words: Sequence[str]) -> int:
 
 
 def ending_workers(_job_fd: int, _events: int, _words: Sequence[str]) -> int:
-    """Burn time in one child after the other, none of which lives long."""
+    """Burn time in one short-lived child after another."""
     while True:
         if os.fork() == 0:
             until = time.process_time() + 0.05
@@ -125,7 +125,7 @@ def test_the_output_of_a_flood_is_given_to_who_wants_its_ends() -> None:
 
 
 def shouting(_job_fd: int, _events: int, words: Sequence[str]) -> int:
-    """Print so many bytes in each of so many tests."""
+    """Print a number of bytes in each of a number of tests."""
     for number in range(int(words[0])):
         os.write(1, b"--mark--test %d\n" % number)
         for _ in range(int(words[1]) >> 10):

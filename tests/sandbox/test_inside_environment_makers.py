@@ -1,4 +1,4 @@
-"""Variables that have tox and nox use the environment of a run."""
+"""Variables that make tox and nox use the environment of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recorder's report on the phases of a test, and its instructions."""
+"""The recorder's report on the phases of a test, and its settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The functions outside of the tree that count as changed."""
+"""Functions outside of the tree that count as changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The trusted parent's look at the services of a run."""
+"""How the trusted parent detects the end of a run's services."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from nightshift.sandbox.inside.services import _is_dying  # the look alone: a service is started in a sandbox only
+from nightshift.sandbox.inside.services import _is_dying  # only this check: services need a sandbox
 
 
 @pytest.fixture
 def sleeper() -> Iterator[subprocess.Popen[bytes]]:
-    """A process that gets no processor before this one gives it up: both have the same one, and it comes last."""
+    """A process that gets no processor until this one gives it up: both share one, and it has the lowest priority."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})
     process = subprocess.Popen(["sleep", "60"])

@@ -1,4 +1,4 @@
-"""Each test that unittest runs is told by the name that pytest has for it."""
+"""Each test that unittest runs is reported under the name that pytest would give it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The walls between the code side of a split run and the test side: real attempts, each beside one that succeeds."""
+"""The separation of the code side of a split run from the test side: real attempts, each with one that succeeds."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.support.sandboxes import runtime
 
 SOURCE = Path(landlock.__file__).read_text()
 NOBODY: dict[str, Any] = {"user": 65534, "group": 65534} if os.getuid() == 0 else {}
-"""Root may look at everything, so nobody tries."""
+"""Root may read everything, so the attempts are made as nobody."""
 
 
 @pytest.fixture
 def other() -> Iterator[int]:
-    """A process of the same user that waits."""
+    """A waiting process of the same user."""
     with subprocess.Popen(
         [*runtime().python, "-c", "print(1, flush=True); input()"],
         stdin=subprocess.PIPE,
@@ -34,7 +34,7 @@ def other() -> Iterator[int]:
 
 
 def try_out(work: str, *, restricted: bool) -> str:
-    """Return the result of an attempt in a process of its own: `done` or the name of its error."""
+    """Return the result of an attempt in a separate process: `done` or the name of its error."""
     first = "assert restrict()" if restricted else ""
     attempt = f"try:\n    {work}\n    print('done')\nexcept OSError as error:\n    print(type(error).__name__)\n"
     code = f"{SOURCE}\n{first}\n{attempt}"

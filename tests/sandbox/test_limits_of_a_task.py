@@ -1,4 +1,4 @@
-"""A task's limits are in force inside: processes, cores, disk, memory; less and more than usual."""
+"""A task's limits apply inside: processes, cores, disk, memory; below and above the defaults."""
 
 from __future__ import annotations
 

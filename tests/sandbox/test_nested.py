@@ -40,7 +40,7 @@ def shell(script: str, **more: object) -> SandboxJob:
 
 
 def fork_servers() -> list[psutil.Process]:
-    """Processes of ours that sandboxes are forked from."""
+    """Return our processes that sandboxes are forked from."""
     return [p for p in psutil.Process().children(recursive=True) if "fork_server" in " ".join(words(p))]
 
 
@@ -57,7 +57,7 @@ async def until(happened: Callable[[], object]) -> None:
 
 
 async def a_long_job(nested: NestedSandbox) -> asyncio.Task[SandboxResult]:
-    """A job that has begun and would go on for a minute."""
+    """Start a job that would continue for a minute."""
     await nested.run(shell("true"))
     running = asyncio.create_task(nested.run(shell("exec sleep 60.25")))
     await until(lambda: any("60.25" in words(p) for p in psutil.Process().children(recursive=True)))
@@ -136,7 +136,7 @@ async def test_closing_leaves_nothing_running(nested: NestedSandbox) -> None:
 
 
 async def test_a_job_that_answers_is_over_when_it_closes_its_output(nested: NestedSandbox) -> None:
-    """The rest of it is ended behind the caller's back; an end without a word is looked at as any other."""
+    """The rest of the job is ended in the background; an end without output is handled like any other."""
     result = await nested.run(shell("echo answer; exec >&-; exec sleep 60.5", answers=True))
     assert (result.stdout, result.ended, result.exit_code) == (b"answer\n", Ended.EXITED, 0)
     await until(lambda: not any("60.5" in words(p) for p in psutil.Process().children(recursive=True)))
@@ -163,7 +163,7 @@ async def test_a_cancelled_job_that_would_answer_leaves_no_process_and_no_group(
 
 
 def test_a_loop_that_ends_with_the_last_answer_leaves_no_group() -> None:
-    """A sandbox that is taken apart behind the caller's back is gone when his loop is."""
+    """A sandbox that is removed in the background is gone when the caller's loop has ended."""
 
     async def once(pause_s: float) -> None:
         box = NestedSandbox(bubblewrap(), runtime())
@@ -182,7 +182,7 @@ def test_a_loop_that_ends_with_the_last_answer_leaves_no_group() -> None:
 async def test_a_job_is_let_go_also_where_a_part_of_that_was_cancelled_before_it_began(
     nested: NestedSandbox, part: str
 ) -> None:
-    """So does a loop that is being closed, with all that is in it."""
+    """A loop that is being closed cancels everything in it in the same way."""
     before, begun, own = own_groups(), await nested.begin(shell("true")), asyncio.all_tasks()
     discarding = asyncio.create_task(begun.discard())
     while not any(f" {part} at " in repr(task.get_coro()) for task in asyncio.all_tasks()):  # noqa: ASYNC110 (its turn)
@@ -197,7 +197,7 @@ async def test_a_job_is_let_go_also_where_a_part_of_that_was_cancelled_before_it
 
 
 async def test_a_job_that_is_let_go_is_over_at_once(nested: NestedSandbox) -> None:
-    """The loop may have no turn left in which to hear that it has ended."""
+    """The loop may not run again to learn that the job has ended."""
     begun = await nested.begin(shell("exec sleep 61.5"))
     assert isinstance(begun, GroupedJob)
     begun.running.let_go()
@@ -233,12 +233,12 @@ async def test_fork_servers_of_other_runtimes_that_rest_are_let_go(
     for name in ("one", "two", "three"):
         await nested.run(job_of_another_runtime(folder, name))
     async with asyncio.timeout(20):
-        while len(outer()) > 2:  # one that was at work has its turn with the next job
+        while len(outer()) > 2:  # a server that was in use is removed with the next job
             await nested.run(shell("true"))
 
 
 def job_of_another_runtime(folder: Path, name: str) -> SandboxJob:
-    """A job that a fork server of its own has to be started for."""
+    """Return a job that needs its own fork server."""
     (folder / name).mkdir(mode=0o755, exist_ok=True)
     other = runtime().with_layer(Mount(host=folder / name, inside="/opt/shown"))
     key = secrets.token_bytes(32)
@@ -260,7 +260,7 @@ async def test_jobs_of_many_runtimes_at_once_take_no_fork_server_from_each_other
 
 
 def outer() -> list[psutil.Process]:
-    """The outer sandboxes with fork servers in them."""
+    """Return the outer sandboxes that contain fork servers."""
     processes = []
     for process in fork_servers():
         with contextlib.suppress(psutil.NoSuchProcess):  # it has just ended
@@ -269,7 +269,7 @@ def outer() -> list[psutil.Process]:
 
 
 def describe(key: bytes) -> bytes:
-    """A command that says what of a module is there."""
+    """Return the input of a command that prints whether a module can be imported."""
     command = "python -c 'import moonphase; print(moonphase.FULL)' 2>/dev/null || echo none"
     instructions: dict[str, object] = {
         "key": key.hex(), "files": [], "gone": [], "digests": {}, "command": command, "environ": {},

@@ -103,7 +103,7 @@ def main():
 
 @pytest.fixture
 def runner(folder: Path) -> Path:
-    """A prepared folder that may be changed; without a Go toolchain of its own, which would be built anew there."""
+    """A prepared folder that may be changed; without its Go toolchain, which would be built again there."""
     runtime()
     runner = folder / "runner"
     unpacked = (UNPACKED, "go-*") if (RUNNER / UNPACKED).exists() else ()
@@ -158,5 +158,5 @@ def test_a_program_is_prepared_again_when_its_code_has_changed_and_kept_when_it_
 
 
 def test_what_another_process_has_just_moved_to_its_place_stops_no_set_up(runner: Path, program: Program) -> None:
-    (runner / ".moved").symlink_to("nowhere")  # listed, and gone when it is looked at
+    (runner / ".moved").symlink_to("nowhere")  # listed, but gone when it is examined
     assert prepare(runner, [program])

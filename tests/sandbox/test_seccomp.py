@@ -25,7 +25,7 @@ def steps(machine: str) -> list[tuple[int, int, int, int]]:
 
 
 def verdict(machine: str, number: int, *arguments: int, arch: int | None = None) -> int:
-    """Run the program on one call, as the kernel would."""
+    """Run the filter on one call, like the kernel."""
     name = seccomp.MACHINES[machine] if arch is None else arch
     data = struct.pack("<IIQ6Q", number, name, 0, *arguments, *[0] * (6 - len(arguments)))
     program = steps(machine)

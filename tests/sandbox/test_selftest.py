@@ -34,7 +34,7 @@ async def test_the_probes_do_get_out_where_nothing_holds_them(folder: Path) -> N
 
 
 class Silent:
-    """A sandbox in which nothing ever starts, and which says that all went well."""
+    """A sandbox in which nothing ever starts, and which reports success."""
 
     name = "silent"
 

@@ -1,4 +1,4 @@
-"""Direct execution: what goes in, what comes back, and what a snippet cannot do."""
+"""Direct execution: its input, its output, and what a snippet cannot do."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(params=["bubblewrap", "process"])
 async def isolation(request: pytest.FixtureRequest) -> AsyncIterator[Sandbox]:
-    runtime()  # made anew where the code is newer
+    runtime()  # built again if the code is newer
     if request.param == "bubblewrap":
         yield bubblewrap()
     else:

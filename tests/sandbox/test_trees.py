@@ -15,7 +15,7 @@ from tests.support.trees import TextTree
 
 
 class CountingTree(TextTree):
-    """Counts what is read."""
+    """Counts the reads."""
 
     reads = 0
 
@@ -126,7 +126,7 @@ def test_what_earlier_daemons_left_is_removed_when_nobody_used_it_for_long(folde
 
 @pytest.mark.parametrize("by_s", [40 * 86_400, 9 * 3600, 3 * 3600])
 def test_a_tree_stays_where_the_clock_is_set(folder: Path, monkeypatch: pytest.MonkeyPatch, by_s: int) -> None:
-    """The times of its files are those of the file system."""
+    """The ages of files are compared by the file system's clock."""
     store, tree, now = TreeStore(folder, keep=0), TextTree({"a": "x"}), time.time
     monkeypatch.setattr(time, "time", lambda: now() + by_s)
     assert lying(store, tree) == tree.files == lying(store, tree)

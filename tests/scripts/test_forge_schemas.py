@@ -1,4 +1,6 @@
-"""Excerpts of published descriptions have what is asked for, what that refers to, and nothing else."""
+"""Excerpts of published API descriptions contain the requested operations, the types that these refer to, and nothing
+else.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runner of the tests: a test that passes only alone is named in the last line."""
+"""The test runner: a test that passes only alone is named in the last line."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Project:
         (self.folder / "tests" / name).write_text(text)
 
     def run(self) -> tuple[int, str]:
-        """Run its tests; the exit code and the last line."""
+        """Run its tests; return the exit code and the last line."""
         environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "-p xdist.plugin"}
         argv = [sys.executable, "scripts/run_tests.py"]
         done = subprocess.run(argv, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)

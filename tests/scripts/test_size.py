@@ -1,4 +1,4 @@
-"""The size table: what is counted, that a rise fails the check, and that it takes a reason to raise a number."""
+"""The size table: what is counted, that a rise fails the check, and that raising a number needs a reason."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Checkout:
     folder: Path
 
     def run(self, *arguments: str) -> tuple[int, str]:
-        """Run the script; its exit code and all that it said."""
+        """Run the script; return its exit code and its output."""
         argv = [sys.executable, "scripts/size.py", *arguments]
         done = subprocess.run(argv, cwd=self.folder, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""The browser libraries are what was pinned, and nothing else can slip in."""
+"""The browser libraries are exactly the pinned ones, and no other file can be added."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def client(context: AppContext) -> Iterator[Client]:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    """A server for requests that leave nothing behind, one for all tests of a module."""
+    """Start a server for requests that leave nothing behind; all tests of a module share it."""
     context = make_desk(tmp_path_factory.mktemp("shared"))
     with serving(context) as client:
         yield client
@@ -35,7 +35,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 @pytest.fixture
 def listen() -> Iterator[type[Listener]]:
-    """Makes listeners of the live stream, and closes them in the end."""
+    """Return the class of live stream listeners; all listeners are closed at the end of the test."""
     listeners: list[Listener] = []
 
     class Closed(Listener):

@@ -1,4 +1,4 @@
-"""The application: its rules are made for matching, and addresses can be built of them all the same."""
+"""The application: its rules are compiled for matching, but URLs can still be built from them."""
 
 from __future__ import annotations
 

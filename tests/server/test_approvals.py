@@ -20,7 +20,7 @@ EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{7*7}}\x1b[31m"
 
 @pytest.fixture
 def asked(context: AppContext) -> int:
-    """The first of two open asks of task 1."""
+    """Create two open questions of task 1, and return the id of the first."""
     submit(context, "Tell the moon")
     wait_for(context.queue, package("moonphase"), package("tidewave"))
     return context.queue.approvals()[0].id

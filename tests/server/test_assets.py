@@ -12,7 +12,7 @@ FOLDER = Path("nightshift/server/static")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A page whose modules import each other, in a circle as well."""
+    """Create a page whose modules import each other, including a cycle."""
     (tmp_path / "pages").mkdir()
     (tmp_path / "vendor").mkdir()
     (tmp_path / "pages" / "one.js").write_text(

@@ -26,14 +26,14 @@ SECRET = "hunter2-hunter2"
 
 @pytest.fixture
 def routes(context: AppContext) -> Map:
-    """The addresses of an application; none of its pages is asked for."""
+    """Return the URL map of an application, none of whose pages is requested."""
     app: Flask = create_app(context, Assets())
     return app.url_map
 
 
 @pytest.fixture
 def careful(tmp_path: Path) -> Iterator[AppContext]:
-    """A context that knows a secret."""
+    """Return a context that knows a secret."""
     context = make_desk(tmp_path / "careful")
     context.mask.learn([SECRET, "12345678"])
     yield context

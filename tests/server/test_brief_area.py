@@ -1,4 +1,4 @@
-"""The morning brief over the API: its parts, the pages that they lead to, and what is marked as read."""
+"""The morning brief over the API: its parts, the pages that they link to, and the mark up to which it was read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LANDED = Commit(
 
 @pytest.fixture
 def night(context: AppContext) -> AppContext:
-    """Two tasks that fail for one cause, one for another, and one that lands."""
+    """Create two tasks that fail for the same cause, one that fails for another cause, and one that lands."""
     for number in range(4):
         submit(context, f"task {number}\nwith more words")
     task = context.queue.claim("w").result()

@@ -117,7 +117,7 @@ def test_a_priority_decides_what_is_claimed_next_and_is_told(context: AppContext
     claimed = context.queue.claim("worker-1").result()
     assert claimed is not None
     assert (claimed.id, claimed.spec.priority) == (2, 5)
-    assert client.post("/api/task/2/priority", {"priority": 5}).status == 200  # the same again says nothing
+    assert client.post("/api/task/2/priority", {"priority": 5}).status == 200  # the same priority again emits no event
     assert len(context.events.last(9, kind=Kind.TASK_PRIORITISED)) == 1
 
 

@@ -1,4 +1,4 @@
-"""Causes of failures over the API: what settles one is said once, and all its tasks are tried again."""
+"""Causes of failures over the API: the owner answers a cause once, and all its tasks are tried again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AWAY = "the folder is not there"
 
 
 def fail(context: AppContext, description: str, reason: str = AWAY, *, steps: bool = False, **more: object) -> int:
-    """A task that was refused, after a finished step where `steps`."""
+    """Create a task that was refused, if `steps` after a finished step, and return its id."""
     number = submit(context, description, **more)
     task = claim(context)
     assert task.id == number

@@ -1,4 +1,4 @@
-"""Commits over the API: what is listed, what is marked as read, and how a revert is asked for."""
+"""Commits over the API: listing them, marking them as read, and asking for a revert."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FIRST = Commit(
 
 @pytest.fixture
 def ledger(context: AppContext) -> StateStore:
-    """Three tasks; the first has one commit, the second two, the third none."""
+    """Create three tasks; the first has one commit, the second two, the third none."""
     state = StateStore(context.database)
     for number in range(3):
         submit(context, f"task {number}")
@@ -167,7 +167,7 @@ LOSES = Remark(path="a.py", line=3, gravity=Gravity.CRITICAL, reason="it loses t
 
 @pytest.fixture
 def risky(context: AppContext, ledger: StateStore) -> StateStore:
-    """Besides the three: one in the owner's repository with a finding left open, whose task allows a rule."""
+    """Add two commits: one with an open finding in the owner's repository, whose task allows a rule, and a safe one."""
     submit(context, "log in", repo="/srv/shop", allow=["python.pickle"])
     signs = Signs(remarks=(LOSES,), own_tests=("test_a.py",), tests_passed=4, held_out=1, packages={"toolz": "1.0"})
     files = (ChangedFile(path="app/auth/login.py", added=90, removed=10),)
@@ -228,7 +228,7 @@ def test_the_riskiest_of_all_are_found_however_few_are_ranked_anew(
     before: list[str],
     since: list[str],
 ) -> None:
-    """Those with the most points that were counted are among them, and those since which a test fails."""
+    """The ranked commits include the ones with the most counted points, and the ones after which a test fails."""
     monkeypatch.setattr("nightshift.server.reviewing.MOST", 2)
     ledger = CommitLedger(context.database, context.events)
     assert count_points(context.database, ledger, utc_now()) == 5

@@ -1,4 +1,4 @@
-"""The log as a file: filtered, streamed a page at a time, without secrets."""
+"""The log as a file: filtered, streamed page by page, without secrets."""
 
 from __future__ import annotations
 

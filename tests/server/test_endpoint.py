@@ -1,4 +1,4 @@
-"""Endpoints: what the signature of a view says about them."""
+"""Endpoints: the parts of the contract that a view's signature defines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The door for webhooks stands open to who shows a signature, with a token or without, and to no page of a browser."""
+"""The webhook endpoint accepts signed requests, with or without a token, and no requests from web pages."""
 
 from __future__ import annotations
 

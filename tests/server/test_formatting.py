@@ -1,4 +1,4 @@
-"""How values of ours are shown: each of their texts without secrets, printable and short."""
+"""How our values are shown: all of their texts are printable, short and without secrets."""
 
 from __future__ import annotations
 

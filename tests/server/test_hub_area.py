@@ -1,4 +1,4 @@
-"""The hub over the API, with a real Temporal server: seen and steered, away, and not there at all."""
+"""The hub over the API, with a real Temporal server: viewed and controlled, unreachable, and not configured."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOWHERE = "temporal://127.0.0.1:1/none"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rig:
-    """A server whose node is a, which is up; b was lost, and has no address that may be linked."""
+    """A server whose own node is a, which is up; node b was lost, and its address must not become a link."""
 
     client: Client
     node: LightNode

@@ -1,4 +1,4 @@
-"""Differences as hunks: they lead from one text to the other, and the words that changed are marked."""
+"""Differences as hunks: they turn one text into the other, and the changed words are marked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def text(lines: list[str]) -> str:
 
 
 def apply_hunks(before: list[str], diff: Difference) -> list[str]:
-    """The new lines, made of the old ones and the hunks alone."""
+    """Build the new lines from the old lines and the hunks alone."""
     lines, at = list[str](), 0
     for hunk in diff.hunks:
         lines += before[at : hunk.old - 1]

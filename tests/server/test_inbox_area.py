@@ -1,4 +1,4 @@
-"""The inbox's questions to the API: who asks, several decisions at once, the decider of each, and commits' sizes."""
+"""The inbox over the API: who asks, several decisions at once, who decided each, and the sizes of commits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of models on its way to the pages: whole for each client, without secrets however they are cut, bounded."""
+"""The models' text on its way to the pages: complete for each client, bounded, and without secrets where it is cut."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def begin(calls: LiveCalls, task_id: int = 7) -> LiveText:
 
 
 class Screen:
-    """Put the calls on a page together, by their numbers."""
+    """The calls that a page shows, by their numbers, assembled from frames."""
 
     def __init__(self) -> None:
         self.parts: dict[int, list[tuple[str, str]]] = {}
@@ -54,7 +54,7 @@ class Screen:
 
 
 class Watching:
-    """One who watches: takes frames, and waits for news."""
+    """A client of the live text: it takes frames and is woken by news."""
 
     def __init__(self, take: Take, woken: asyncio.Event) -> None:
         self.take, self.woken = take, woken
@@ -68,7 +68,7 @@ def watching(live: Live) -> Iterator[Watching]:
 
 
 async def show(watcher: Watching, screen: Screen) -> None:
-    """Wait until what was written is on the screen."""
+    """Wait for news, and read the new frames onto the screen."""
     await watcher.woken.wait()
     watcher.woken.clear()
     screen.read(watcher.take(None))

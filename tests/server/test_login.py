@@ -21,7 +21,7 @@ TOKEN = "a-token-of-the-owner"
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Client]:
-    """Listens on all addresses, so that reads need the token as well."""
+    """Start a server on all addresses, so that reads need the token as well."""
     context = make_desk(tmp_path)
     with serving(context, Listen(address="0.0.0.0", port=0, token=TOKEN)) as client:
         yield client
@@ -107,7 +107,7 @@ def test_another_page_cannot_log_a_browser_in(server: Client) -> None:
 
 @contextmanager
 def on_loopback(folder: Path, *, exposed: bool) -> Iterator[Client]:
-    """A server on the loopback with a token that was set, or made for the weakest sandbox."""
+    """Start a server on the loopback. Its token was set by the owner, or (`exposed`) made for the weakest sandbox."""
     context = make_desk(folder)
     submit(context, "a task that is nobody else's business")
     with serving(context, Listen(port=0, token=TOKEN, exposed=exposed)) as client:
@@ -150,7 +150,7 @@ def test_on_the_loopback_a_token_guards_all_that_can_be_written(on_the_loopback:
     for endpoint in ENDPOINTS:
         if endpoint.method != "GET":
             got = on_the_loopback.request(endpoint.method, re.sub(r"\{\w+\}", "1", endpoint.path), b"{}")
-            signed = endpoint.path == HOOK_PATH  # it asks for a signature instead
+            signed = endpoint.path == HOOK_PATH  # It requires a signature instead
             assert got.status == (403 if signed else 401), endpoint.path
     headers = {"Content-Type": "text/plain", "Authorization": f"Bearer {TOKEN}"}
     assert on_the_loopback.request("POST", "/api/task", b"x", headers).status == 201

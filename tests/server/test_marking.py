@@ -1,4 +1,4 @@
-"""Highlighted lines: their pieces are the text, whatever stands in it."""
+"""Highlighted lines: joined, their pieces give the text, whatever it contains."""
 
 from __future__ import annotations
 

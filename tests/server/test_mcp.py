@@ -36,7 +36,7 @@ Use = Callable[[McpClient], Awaitable[Any]]
 
 
 def list_used(client: Client, use: Use, mode: str = "auto", **headers: str) -> Any:
-    """Return the result of `use` with a client that is connected."""
+    """Connect a client and return the result of `use` with it."""
 
     async def connected() -> Any:
         async with (
@@ -51,7 +51,7 @@ def list_used(client: Client, use: Use, mode: str = "auto", **headers: str) -> A
 
 
 def call(client: Client, tool: str, **arguments: Any) -> Any:
-    """Return a tool's answer; a refusal as its text."""
+    """Call a tool and return its result, or the text of its refusal."""
     result: CallToolResult = list_used(client, lambda server: server.call_tool(tool, arguments))
     if not result.is_error:
         return result.structured_content
@@ -61,7 +61,7 @@ def call(client: Client, tool: str, **arguments: Any) -> Any:
 
 
 def document(client: Client, uri: str) -> str:
-    """Return the text that is read there, or why it cannot be."""
+    """Return the text of a resource, or the error message."""
 
     async def read(server: McpClient) -> str:
         try:

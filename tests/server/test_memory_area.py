@@ -1,4 +1,4 @@
-"""Lessons through the API: what is listed, found, read, retired, carried elsewhere, and what memory is worth."""
+"""Lessons over the API: listed, found, read, retired, exported and imported, and the measured value of memory."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def ids(room: Room, query: str = "") -> list[str]:
 
 
 def end(room: Room, lesson: str, outcomes: list[tuple[Assignment, bool]]) -> None:
-    """Attempts of new tasks that the lesson was near to, with how each ended."""
+    """Store attempts of new tasks that came near the lesson, and how each ended."""
     kind, number = lesson.split("-")
     for arm, solved in outcomes:
         recall = Recalled(kind="failure" if kind == "failure" else "pattern", item=int(number), arm=arm, score=0.9)
@@ -54,7 +54,7 @@ def end(room: Room, lesson: str, outcomes: list[tuple[Assignment, bool]]) -> Non
 
 
 def near(room: Room, recall: Recalled, description: str) -> int:
-    """A task whose first attempt a lesson was near to."""
+    """Create a task whose first attempt came near a lesson, and return its id."""
     task = submit(room.context, description)
     add = partial(recall_log.add, task_id=task, attempt=1, recalls=[recall], at=room.context.clock())
     room.context.database.write(add).result()

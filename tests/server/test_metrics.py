@@ -1,4 +1,4 @@
-"""The figures for Prometheus: its own parser reads them, and they say what happened without naming any task."""
+"""The figures for Prometheus: its own parser reads them, and they describe the activity without naming any task."""
 
 from __future__ import annotations
 
@@ -37,9 +37,10 @@ def read_figure(values: Figures, name: str, **labels: str) -> float:
 
 
 def settle(context: AppContext) -> None:
-    """Subscribers hear of a commit after its futures are done, and before the next commit begins.
+    """Wait until subscribers have heard of all earlier events.
 
-    The first job here may share its commit with what was emitted just before; the second cannot.
+    Subscribers hear of a commit after its futures are done and before the next commit begins. The first job here may
+    share its commit with the events emitted just before; the second cannot.
     """
     for _ in range(2):
         context.database.write(lambda _: None).result()
@@ -78,7 +79,7 @@ def test_what_happened_is_counted_since_the_start(context: AppContext, client: C
     emit(context, Kind.MODEL_CALLED, CALLED)
     emit(context, Kind.MODEL_CALLED, {**CALLED, "cost_usd": None})
     emit(context, Kind.MODEL_FAILED, {"backend": "ollama", "model": "qwen2.5-coder:7b", "error": "ModelUnavailable"})
-    emit(context, Kind.MODEL_CALLED, {"cut": True})  # long data are kept elsewhere
+    emit(context, Kind.MODEL_CALLED, {"cut": True})  # long data are stored elsewhere
     values, model = figures(client), {"backend": "ollama", "model": "qwen2.5-coder:7b"}
     assert read_figure(values, "task_endings_total", ending=Ending.COMMITTED) == 1
     assert read_figure(values, "task_endings_total", ending=Ending.STUCK) == 1
@@ -115,7 +116,7 @@ def test_the_time_a_task_ran_is_from_its_claim(context: AppContext, client: Clie
 
 def test_who_follows_the_live_log_is_counted(client: Client, listen: type[Listener]) -> None:
     assert read_figure(figures(client), "stream_clients") == 0
-    listen(client.host.port, "?after=0")  # its head has arrived
+    listen(client.host.port, "?after=0")  # returns when the head of the response has arrived
     assert read_figure(figures(client), "stream_clients") == 1
 
 

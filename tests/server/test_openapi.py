@@ -1,4 +1,4 @@
-"""Asks every endpoint for every kind of answer it has, and holds the answers against the published document."""
+"""Requests every kind of response from every endpoint, and validates the responses against the published document."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def described(shared: Client) -> dict[str, Any]:
 def validator(described: dict[str, Any], method: str, path: str, status: int, media: str) -> Any:
     responses = described["paths"][path][method.lower()]["responses"]
     schema = responses.get(str(status), responses["default"])["content"][media]["schema"]
-    # The components are made reachable under the reference that the document uses.
+    # References in the schema point to the document's components, so the validator needs them.
     return Draft202012Validator({**schema, "components": described["components"]})
 
 
@@ -225,7 +225,7 @@ def ask_of_repositories(context: AppContext, described: dict[str, Any], folder: 
 
 
 def ask_of_the_hub(context: AppContext, described: dict[str, Any]) -> set[tuple[str, int]]:
-    """With a real one that has a node and two tasks, with one that is away, and without any."""
+    """Send the hub's requests with a real hub (a node and two tasks), with an unreachable one, and without any."""
     seen, tasks, node = set(), "/api/hub/tasks", "/api/hub/nodes/{node}/drain"
     task_path = f"{tasks}/{{task_id}}"
 

@@ -17,7 +17,7 @@ BROWSER = {"Accept": "text/html"}
 
 
 class Tags(HTMLParser):
-    """Collects every element and every attribute of a page."""
+    """The elements of a page with their attributes, and its text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class Tags(HTMLParser):
 
 
 def pages(context: AppContext) -> list[str]:
-    """Addresses of all pages, for a database in which every text is hostile."""
+    """Fill the database with hostile texts, and return the addresses of all pages."""
     submit(
         context, EVIL, tests={"test_x.py": f"# {EVIL}"}, files={"calc.py": f"# {EVIL}"}, repo=EVIL, metadata={"a": EVIL}
     )

@@ -1,4 +1,4 @@
-"""How full a prompt was stands at its step, and is no part of the log."""
+"""A prompt's fill level is part of its step, and not of the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pruned work as visitors see it: that it went, when, and by which setting; and streams that go on after it."""
+"""Pruned work as users see it: that it was pruned, when, and by which setting; and streams that continue after it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def prune_log(context: AppContext, upto: int) -> None:
 
 @pytest.fixture
 def worked(context: AppContext) -> int:
-    """A task that ended with steps and calls."""
+    """Create a task that ended with steps and calls."""
     task_id = submit(context, "Add two numbers")
     task = work_on(context)
     assert task.id == task_id

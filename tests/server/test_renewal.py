@@ -1,4 +1,4 @@
-"""The settings are read again over the API."""
+"""Reloading the settings over the API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weekly reports through the API: listed, read in elements, downloaded, and made when they are wanted."""
+"""Weekly reports over the API: listed, read as elements, downloaded, and written on request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EVIL = "<script>alert(1)</script>\x1b[31m"
 
 @pytest.fixture(scope="module")
 def two_weeks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[History, Path]]:
-    """Two weeks with a report of each."""
+    """Write two weeks of history with a report for each."""
     folder = tmp_path_factory.mktemp("weeks")
     with open_history(folder / "agent.sqlite") as history:
         history.week(6)

@@ -1,4 +1,4 @@
-"""Saying something to a task over the API: who is told what, and what is refused."""
+"""Sending a message to a task over the API: its effect on the task and its model, and the refusals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def submit(client: Client) -> int:
 
 
 def asking(context: AppContext, number: int) -> None:
-    """As if a model were asked for the task just now."""
+    """Pretend that a model is working on a reply for the task."""
     context.live.begin(ModelRequest(phase=Phase.CODING, messages=(), task_id=number), Script([]))
 
 

@@ -1,4 +1,4 @@
-"""Answers: what they take from the values they are made of, and how a dataclass is sent and described."""
+"""Answers: the fields that they copy from values, and how a dataclass is serialised and described."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Value:
 
 
 class Row(Answer):
-    """An answer of one or two values."""
+    """An answer built from one or two values."""
 
     name: str
     number: int

@@ -1,4 +1,4 @@
-"""The search of the command palette: all words must be there, a few of each kind, nothing secret, and no page of it."""
+"""The search of the command palette: all words must match; a few hits of each kind, nothing secret, and no pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings over the API: what is told of them, and how they are changed over what config.yaml says."""
+"""Settings over the API: their descriptions, and changes that override config.yaml."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ def test_a_stored_key_is_not_led_to_another_address(rig: SettingsRig) -> None:
 
 
 def test_taking_back_does_not_lead_a_key_to_another_address_either(rig: SettingsRig) -> None:
-    """Settings that the owner put together in his files go together; his key and an address from here do not."""
+    """The owner's key in config.yaml is never used with an address that was set on the page."""
     theirs = {"openai_base_url": "http://attacker.test/v1", "openai_api_key": "theirs"}
     assert rig.put(theirs).status == 200
     for alone in ("openai_api_key", "openai_base_url"):

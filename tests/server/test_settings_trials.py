@@ -1,4 +1,4 @@
-"""Typed settings are tried before they are saved: backends against a scripted server, notices against a receiver."""
+"""Entered settings are tried before they are saved: backends against a scripted server, notices against a receiver."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_after_and_last_event_id_resume_behind_the_id(context: AppContext, port:
     fill(context, 10)
     assert listen(port, "?after=7").ids(3) == [8, 9, 10]
     assert listen(port, "?after=0").ids(10) == list(range(1, 11))
-    # A browser reconnects to the old address; its header is the newer word.
+    # A browser reconnects to the original address, so its `Last-Event-ID` header is newer than `after`.
     assert listen(port, "?after=2", last_id=9).ids(1) == [10]
 
 
@@ -205,7 +205,7 @@ def test_a_slow_client_is_served_from_the_log_and_misses_nothing(
 def test_nothing_grows_for_clients_that_take_nothing_and_nothing_is_skipped(
     context: AppContext, client: Client, listen: type[Listener]
 ) -> None:
-    """There is no queue to overflow: a cursor waits, and the rest is in the database."""
+    """No queue can overflow: each client has a cursor, and the events stay in the database."""
     slow = [listen(client.host.port, "?after=0", receive_buffer=4096) for _ in range(2)]
     quick = listen(client.host.port)
     for _ in range(3):
@@ -238,7 +238,7 @@ def wait_until(true: Callable[[], bool], wall_s: float = 2) -> None:
 
 @asynccontextmanager
 async def streaming(context: AppContext, **settings: Any) -> AsyncIterator[tuple[int, Stream]]:
-    """The stream alone, with settings of its own, on this test's loop."""
+    """Serve the stream alone, with its own settings, on this test's loop."""
     stream, bound = Stream(context.events, context.live, context.mask, **settings), bind_tcp("127.0.0.1", 0)
     started = asyncio.Event()
     engine = Engine(stream, started.set)

@@ -1,4 +1,4 @@
-"""The changes of a step, a try or a task, over the API: by case files, and by commits of repositories."""
+"""The changes of a step, a try or a task over the API: from stored states, and from commits of repositories."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ LONG = b"x = 1\n" * 100_000
 
 
 def lines(file: dict[str, Any]) -> list[tuple[str, str]]:
-    """The lines of a file's difference, as (kind, text)."""
+    """Return the lines of a file's diff as (kind, text)."""
     rows = [line for hunk in file["hunks"] for line in hunk["lines"]]
     return [(line["kind"], "".join(text for _, text in line["parts"])) for line in rows]
 
 
 @pytest.fixture
 def worked(context: AppContext) -> int:
-    """A task with two tries that brought a file."""
+    """Create a task with two tries that was submitted with a file."""
     number = submit(context, "Write calc.py", files={"calc.py": WRONG})
     work_on(context)
     return number
@@ -40,7 +40,7 @@ def worked(context: AppContext) -> int:
 
 @contextmanager
 def reading(folder: Path) -> Iterator[AppContext]:
-    """A context that reads real repositories."""
+    """Open a context that reads real repositories."""
     manager = GitManager(workspace=folder / "own", author=Author(name="n", email="n@x"), auto_push=False, emit=print)
     context = replace(make_desk(folder), tree=manager.tree)
     try:
@@ -51,7 +51,7 @@ def reading(folder: Path) -> Iterator[AppContext]:
 
 
 def commit_files(repo: Path, files: dict[str, bytes]) -> str:
-    """Commit these files in a repository, which is made where it is not there; the commit's id."""
+    """Commit these files in a repository, which is created if it does not exist; return the commit's id."""
     if not repo.exists():
         repo.mkdir()
         git(repo, "init", "-q", "-b", "main")

@@ -1,4 +1,4 @@
-"""The course of a task over the API: what is told of it, how much, and what is refused."""
+"""The course of a task over the API: its content and limits, and the refusals."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_call_of_a_loop_is_shown_with_all_that_was_said_and_what_it_called(
 
 @pytest.fixture
 def worked(context: AppContext) -> int:
-    """A task with two tries that brought a file."""
+    """Create a task with two tries that was submitted with a file."""
     number = submit(context, "Write calc.py", files={"calc.py": WRONG}, tests={"test_calc.py": "..."})
     work_on(context)
     return number

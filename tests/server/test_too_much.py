@@ -1,4 +1,4 @@
-"""Bodies within the limit of size that are too much all the same: a small answer, and others are served meanwhile."""
+"""Bodies below the size limit that are still too expensive: the response is small, other requests do not wait."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def deep(depth: int) -> str:
     return '{"a":' * depth + "1" + "}" * depth
 
 
-# Of up to twenty megabytes: made where they are sent.
+# Up to twenty megabytes each, so they are built only when they are sent.
 BODIES: dict[str, Callable[[], str]] = {
     "unknown_fields": lambda: many(1_200_000),
     "unknown_limits": lambda: '{"description":"x","limits":' + many(140_000) + "}",
@@ -97,7 +97,7 @@ def test_metadata_is_taken_as_deep_as_is_said_and_shown_whole(client: Client) ->
     assert client.get("/api/task/1").json["metadata"] == json.loads(deep(50))
 
 
-# ---- tasks of a version that took any depth
+# ---- tasks of an older version, which accepted any depth
 
 
 def read_stored(context: AppContext, depth: int) -> None:

@@ -1,4 +1,4 @@
-"""Tool calls over the API: what was asked for and what came of it, beside the model calls that made them."""
+"""Tool calls over the API: their arguments and results, beside the model calls that requested them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""A coding agent that speaks the Agent Client Protocol and does what a script says; it runs inside of the sandbox.
+"""A coding agent that speaks the Agent Client Protocol and follows a script; it runs inside the sandbox.
 
-python3 acp_agent.py SCRIPT, a JSON object: a phase's name (or `*`) to a list of actions, each a list whose first word
-names it. It knows nothing of Nightshift and imports nothing but the standard library.
+Run it as `python3 acp_agent.py SCRIPT`. SCRIPT is a JSON object that maps a phase's name (or `*`) to a list of actions.
+Each action is a list whose first item is its name. The agent knows nothing of Nightshift and imports only the standard
+library.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ class Agent:
                 getattr(self, f"do_{name}")(*words)
         return result
 
-    # What scripts can ask for.
+    # The actions that scripts can use.
 
     def do_say(self, text: str) -> None:
         self.say(text)

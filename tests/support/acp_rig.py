@@ -1,4 +1,4 @@
-"""A scripted agent as a backend, in the real sandbox, for tests."""
+"""A scripted agent as a backend in the real sandbox."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PROGRAM = Path(__file__).with_name("acp_agent.py")
 
 @contextmanager
 def agent_folder(script: Mapping[str, Any]) -> Iterator[Path]:
-    """A folder with the agent and its script that the sandbox's user can enter."""
+    """Create a folder with the agent and its script that the sandbox's user can read."""
     folder = Path(tempfile.mkdtemp(prefix="nightshift-acp-", dir="/var/tmp"))
     try:
         folder.chmod(0o755)
@@ -49,7 +49,7 @@ def agent_folder(script: Mapping[str, Any]) -> Iterator[Path]:
 
 
 def running(folder: Path) -> list[str]:
-    """The processes of the agent of this folder."""
+    """Return the ids of the processes that run the agent of this folder."""
     pids = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
@@ -60,7 +60,7 @@ def running(folder: Path) -> list[str]:
 
 @dataclass
 class AcpRig:
-    """A backend over the agent, with what was written live and the events."""
+    """A backend that runs the agent, with the text that it streamed and the events that it emitted."""
 
     backend: AcpBackend
     folder: Path
@@ -70,11 +70,11 @@ class AcpRig:
     async def ask(
         self, phase: Phase = Phase.CODING, files: Mapping[str, str] | None = None, *, text: str = "Do it.", **state: Any
     ) -> Completion:
-        """Have it work on files of a commit, in a phase."""
+        """Ask the agent to work on the files of a commit in a phase."""
         return await self.backend.generate(request(phase, files, text, self.events.append, **state), on_text=self.take)
 
     def take(self, text: str) -> None:
-        """Take what is written live."""
+        """Record streamed text."""
         if text:
             self.written.append(text)
 
@@ -87,7 +87,7 @@ def request(
     tests: Mapping[str, str] | None = None,
     **state: Any,
 ) -> ModelRequest:
-    """A request about files."""
+    """Return a model request about these files."""
     tree = TextTree({"add.py": "def add(a, b):\n    return a - b\n"} if files is None else files)
     spec = TaskSpec(description="Mend add.", tests=dict(tests or {}))
     task = Task(id=1, spec=spec, status=Status.RUNNING, created_at=datetime.now(UTC))
@@ -103,7 +103,7 @@ def request(
 
 @contextmanager
 def make_script(script: Mapping[str, Any], *hosts: Endpoint, **settings: Any) -> Iterator[AcpRig]:
-    """A backend over an agent that does what a script says."""
+    """Create a backend whose agent follows this script, and check that it leaves no copy behind."""
     with agent_folder(script) as folder, tempfile.TemporaryDirectory(dir="/var/tmp") as scratch:
         Path(scratch).chmod(0o755)
         agent_settings = AgentSettings(command=("scripted-agent",), folders=(folder,), hosts=hosts, turn_s=60.0)

@@ -58,7 +58,7 @@ class ScriptedModel:
 
 
 def cut(text: str) -> Completion:
-    """A reply that ended at the length limit."""
+    """Return a reply that ended at the length limit."""
     return Completion(text=text, backend="scripted", model="scripted-1", finish=Finish.LENGTH)
 
 
@@ -88,7 +88,10 @@ print(json.dumps(results))
 
 @dataclass
 class PlainSuite:
-    """Runs every test function in a process of its own and judges by what each did; no isolation, for our own texts."""
+    """A suite that runs the test functions in a child process and judges by their results.
+
+    It isolates nothing, so it is for code from these tests only.
+    """
 
     jobs: list[SuiteJob] = field(default_factory=list)
 
@@ -147,7 +150,7 @@ def _stage(view: View, folder: Path) -> None:
 
 @dataclass
 class ListMemory:
-    """A memory that holds what it is given."""
+    """A memory that keeps its lessons and the remembered states in lists."""
 
     lessons: list[Lesson] = field(default_factory=list)
     remembered: list[AttemptState] = field(default_factory=list)
@@ -165,7 +168,7 @@ class ListMemory:
 
 
 def case_for(description: str = "Write `add` in add.py", **fields: Any) -> AttemptContext:
-    """A case as the worker makes it; fields of the task and of the case together."""
+    """Return an attempt's context as the worker makes it. `fields` may be fields of the task or of the context."""
     own = {name: fields.pop(name) for name in list(fields) if name in AttemptContext.__dataclass_fields__}
     spec = parse_spec({"description": description, **fields})
     at = datetime(2026, 1, 1, tzinfo=UTC)
@@ -174,7 +177,7 @@ def case_for(description: str = "Write `add` in add.py", **fields: Any) -> Attem
 
 @dataclass
 class Walk:
-    """A walk of the phase table whose steps are kept one by one."""
+    """A walk through the phase table that hands each step to `keep`."""
 
     services: AgentServices
     keep: Callable[[Step], Awaitable[None]]
@@ -189,7 +192,7 @@ class Walk:
 
 @dataclass
 class Bench:
-    """One attempt with everything that it left behind."""
+    """One attempt with its services and everything that it leaves behind."""
 
     model: ScriptedModel
     suite: Any = field(default_factory=PlainSuite)
@@ -202,7 +205,7 @@ class Bench:
     wrote: Collection[str] = ()
     profile: ModelProfile = field(default_factory=ModelProfile)
     forms: list[bool] = field(default_factory=list)
-    """For each answer of CODING whether it was usable."""
+    """For each reply of CODING: True if it was usable."""
 
     @property
     def tools(self) -> AgentServices:
@@ -235,12 +238,12 @@ class Bench:
 
 
 def block(path: str, text: str) -> str:
-    """A file in the form that prompts ask for."""
+    """Return a file in the form that prompts ask for."""
     return f"```python path={path}\n{text}```\n"
 
 
 def model_for(*codings: str | Completion, forever: bool = False, **others: Sequence[str]) -> ScriptedModel:
-    """A model with these CODING replies and plain ones for the other phases."""
+    """Return a model with these CODING replies and plain replies for the other phases."""
     replies: dict[Phase, Sequence[str | Completion]] = {
         Phase.PLANNING: ["1. Write add.py."] * 9,
         Phase.CODING: list(codings),

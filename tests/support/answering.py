@@ -1,4 +1,4 @@
-"""Answers what a task asks, as its owner would, one ask after the other."""
+"""Answers all questions of a task, one after the other, as the owner would."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from nightshift.queue.manager import QueueManager
 
 
 def answer(queue: QueueManager, task_id: int, text: str = "") -> None:
-    """Say yes to everything that the task asks, with this answer."""
+    """Approve everything that the task asks, with this answer."""
     for asked in queue.approvals(task_id=task_id):
         queue.decide(asked.id, True, text).result()

@@ -1,4 +1,4 @@
-"""A scripted model for end-to-end tests: small tasks it knows, answered wrongly first where that is asked for."""
+"""A scripted model for end-to-end tests: it knows small tasks and can answer each wrongly at first."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ WRONG = "def total(numbers):\n    return sum(x for x in numbers if x >= {n})\n"
 
 
 class Answers:
-    """Answers tasks “job_<n>”; the first `wrong_first` CODING replies of each are `wrong`.
+    """Answers the tasks “job_<n>”; the first `wrong_first` CODING replies of each are `wrong`.
 
-    `counts` has (n, phase) → how often it was asked.
+    `counts` maps (n, phase) to the number of requests.
     """
 
     def __init__(self, wrong_first: int = 0, wrong: str = WRONG) -> None:
@@ -43,7 +43,7 @@ class Answers:
         self._lock = threading.Lock()
 
     def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
-        """The reply to one request."""
+        """Return the reply to one request."""
         match = re.search(r"job_(\d+)", "\n".join(message["content"] for message in messages))
         assert match, messages
         n = int(match[1])
@@ -58,10 +58,10 @@ class Answers:
         return {"PLANNING": PLAN, "REFLECTING": f"```json\n{REFLECTION}\n```"}[phase]
 
     def wrong_first_of(self, n: int) -> int:
-        """How many CODING replies to this task are wrong."""
+        """Return how many CODING replies to this task are wrong."""
         return self.wrong_first
 
 
 def job(n: int) -> dict[str, object]:
-    """The task that the script knows under this number, as the API takes it."""
+    """Return the task that the script knows by this number, as the API accepts it."""
     return {"description": f"Write total() in job_{n}.py", "tests": {f"test_job_{n}.py": TESTS.format(n=n)}}

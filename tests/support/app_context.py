@@ -51,7 +51,7 @@ A = TypeVar("A")
 
 
 class Reloads:
-    """Answers each reload with what stands in `faults`, or with a change."""
+    """Answers each reload with a change, or with a `ConfigError` if `faults` has entries."""
 
     def __init__(self) -> None:
         self.faults: list[str] = []
@@ -67,7 +67,10 @@ class Reloads:
 
 
 class Slot:
-    """Answers as a daemon does in which a verification goes on until it is cancelled; `last` is how one ended."""
+    """Answers like a daemon whose verification runs until it is cancelled.
+
+    `last` is the result of the cancelled one.
+    """
 
     def __init__(self) -> None:
         self.now: UnderWay | None = None
@@ -93,7 +96,7 @@ class Slot:
 
 
 class Reporting:
-    """Writes reports as the daemon does, of a week or of the last seven days."""
+    """Writes reports as the daemon does, about a given week or the last seven days."""
 
     def __init__(self, database: Database, folder: Path) -> None:
         self._database, self._folder = database, folder
@@ -103,7 +106,7 @@ class Reporting:
 
 
 def make_desk(folder: Path) -> AppContext:
-    """The daemon's services on a new database; `mask.learn` makes a secret known to all of them."""
+    """Create the daemon's services on a new database; `mask.learn` makes a secret known to all of them."""
     database, mask = Database(ready(folder / "db.sqlite")), Masker()
     events = EventLog(database, mask=mask)
     queue = QueueManager(database, events, mask=mask)
@@ -147,7 +150,7 @@ def make_desk(folder: Path) -> AppContext:
 
 
 def install(name: str) -> None:
-    """A daemon that installs the embedder and may install nothing else."""
+    """Act as a daemon that can install the embedder and nothing else."""
     if name not in {"embedder", "docker"}:
         raise UnknownExtra(name, ["embedder", "docker"])
     if name == "docker":
@@ -155,21 +158,21 @@ def install(name: str) -> None:
 
 
 def check() -> Future[Sequence[ModelStatus]]:
-    """A daemon whose model is there."""
+    """Act as a daemon whose model is available."""
     done: Future[Sequence[ModelStatus]] = Future()
     done.set_result((ModelStatus(name="ollama", model="qwen2.5-coder:7b", available=True),))
     return done
 
 
 def hook(headers: Mapping[str, str], _body: bytes) -> Sequence[str]:
-    """A daemon that follows one repository at a GitLab whose hooks say `right`."""
+    """Act as a daemon that follows one repository at a GitLab whose webhooks send the token `right`."""
     if headers.get("x-gitlab-token") != "right":
         raise HookRefused("the webhook's signature is missing or wrong")
     return ("https://gitlab.com/octo/hello",)
 
 
 def restart(name: str) -> Future[Restart]:
-    """A daemon whose only worker runs task 1."""
+    """Act as a daemon whose only worker runs task 1."""
     if name != "worker-1":
         raise UnknownWorker(name, ["worker-1"])
     done: Future[Restart] = Future()
@@ -178,7 +181,7 @@ def restart(name: str) -> Future[Restart]:
 
 
 class Actions:
-    """Answers as a daemon does that has task 1 alone to revert, to integrate and to discard."""
+    """Answers like a daemon in which only task 1 can be reverted, integrated or discarded."""
 
     def revert(self, task_id: int, force: bool, reapply: bool) -> Future[Reverted]:
         if task_id == 99:
@@ -225,7 +228,7 @@ def _settle(answer: A) -> Future[A]:
 def fill(
     context: AppContext, count: int, *, size: int = 10, level: Level = Level.INFO, task_id: int | None = None
 ) -> None:
-    """Store events, many to a commit."""
+    """Store this many events in one commit."""
 
     def job(conn: object) -> None:
         for _ in range(count):
@@ -237,7 +240,7 @@ def fill(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Got:
-    """An answer."""
+    """A response to an HTTP request."""
 
     status: int
     headers: http.client.HTTPMessage
@@ -253,7 +256,7 @@ class Got:
 
 
 class Client:
-    """Speaks HTTP to the server, each request over a connection of its own."""
+    """Speaks HTTP to the server; each request uses its own connection."""
 
     def __init__(self, host: Host) -> None:
         self.host = host

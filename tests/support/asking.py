@@ -8,13 +8,13 @@ from nightshift.queue.manager import QueueManager
 
 
 def package(name: str, text: str = "") -> Ask:
-    """A package that a task would use."""
+    """Return the question whether the task may use a package."""
     question = f"May the task use the package {name}?{text}"
     return Ask(kind=AskKind.PACKAGE, subject=f"package:{name}{text}", question=question)
 
 
 def wait_for(queue: QueueManager, *asks: Ask) -> Task:
-    """Claim the next task and let it wait for these."""
+    """Claim the next task and let it wait for the owner's answers to these questions."""
     task = queue.claim("worker-1").result()
     assert task is not None
     return queue.wait_for_owner(task.id, task.fence, "waits for your decision", asks).result()

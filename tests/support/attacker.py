@@ -1,4 +1,4 @@
-"""A web page of somebody else's, that the owner happens to visit: it tries to act on what listens on his machine."""
+"""A hostile web page that the owner happens to visit: it attacks the services that listen on the owner's machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
 
 ELSEWHERE = "elsewhere.test"
-"""A name that the tests' browser takes for this machine; rebinding gives an attacker's name that address."""
+"""A host name that the tests' browser resolves to this machine, as a DNS rebinding attack would make it."""
 RULES = f"--host-resolver-rules=MAP {ELSEWHERE} 127.0.0.1"
 
 TRIES = """<!doctype html><title>a harmless page</title><h1>Kittens</h1>
@@ -48,7 +48,7 @@ NAMES = (
 
 
 class Site:
-    """A server that hands out a page and answers everything else gladly; `reached` tells what came to it."""
+    """A server that serves the page and answers every other request with success; `reached` lists those requests."""
 
     def __init__(self) -> None:
         self.page, self.reached = "", list[str]()
@@ -76,7 +76,7 @@ class Site:
                 self.wfile.write(text.encode())
 
             def log_message(self, *_: object) -> None:
-                """Say nothing."""
+                """Log nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True

@@ -1,4 +1,4 @@
-"""A shop whose history has a commit for each of its functions, and a model that gets all but one right."""
+"""A shop whose history has one commit for each of its functions, and a model that gets all but one of them right."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from tests.support.git_repo import git, make_repo, write
 
 RATES = {"net": "total - 1", "gross": "total + 2", "half": "total // 2"}
 WRONG = "gross"
-"""The items that the model never gets right."""
+"""The function that the model never gets right."""
 
 
 def shop(folder: Path, only: str = "", **more: str) -> Path:
-    """A repository with a commit for each function, or for one of them, with a test of it; `more` files are there."""
+    """Create a repository with a commit for each function (or for `only` one), each with a test.
+
+    `more` are further files.
+    """
     repo = make_repo(folder, {"price.py": '"""Prices."""\n', "README.md": "# Shop\n", **more})
     text = '"""Prices."""\n'
     for name, rate in RATES.items() if not only else [(only, RATES[only])]:
@@ -30,7 +33,7 @@ def shop(folder: Path, only: str = "", **more: str) -> Path:
 
 
 def answer(phase: str, messages: list[dict[str, Any]]) -> str:
-    """The model: right but for one function, whose test, where it writes one, believes what it wrote."""
+    """Return the model's reply. It is wrong for one function only, and the model's own test confirms the wrong code."""
     if phase == "REFLECTING":
         return json.dumps({
             "error_pattern": "wrong", "root_cause": "unknown", "hypothesis": "none", "suggested_fix": "try again",

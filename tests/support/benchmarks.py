@@ -1,4 +1,4 @@
-"""Scripted benchmarks: items of a history that never was, and arms that solve what they are told to."""
+"""Scripted benchmarks: items of an invented history, and arms that solve the items that a test names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DAY = timedelta(days=1)
 
 
 def items(count: int, *, lines: Sequence[int] = (10,), repo: str = REPO) -> list[Item]:
-    """So many items, a day apart, the oldest first; their sizes in turn."""
+    """Return `count` items, a day apart, oldest first; their sizes cycle through `lines`."""
     return [
         Item(
             key=f"{repo}@{number:040x}",
@@ -36,13 +36,13 @@ def items(count: int, *, lines: Sequence[int] = (10,), repo: str = REPO) -> list
 
 
 def arm(name: str, backend: str = "cloud", model: str = "coder", **settings: Any) -> Arm:
-    """An arm that works as the settings say, unless told otherwise."""
+    """Return an arm with default settings, which `settings` override."""
     usual = {"protocol": "auto", "tools": False, "readers": False, "memory": False}
     return Arm(name=name, backend=backend, model=model, **{**usual, **settings})
 
 
 def results(arm: Arm, items: Iterable[Item], solved: Collection[int], **used: Any) -> list[Result]:
-    """The results of items, of which the arm solved those with these numbers."""
+    """Return the results of these items; the arm solved the items with the numbers in `solved`."""
     usual = {"cost_usd": 0.1, "tokens_in": 9000, "tokens_out": 1000, "seconds": 60.0, "iterations": 2,
              "format_errors": 0, "finished_at": NEWEST}  # fmt: skip
     return [
@@ -66,7 +66,10 @@ def read_stored(
     lines: Sequence[int] = (10,),
     **used: Any,
 ) -> None:
-    """Store items of a repository, and what each arm solved of them, by their numbers."""
+    """Store items of a repository, and the results of each arm.
+
+    `arms` gives the numbers of the items that each arm solved.
+    """
     own = items(count, lines=lines, repo=repo)
     with BenchmarkStore(path) as store:
         for item in own:

@@ -1,7 +1,7 @@
-"""Debian's Chromium, driven by Playwright, and a watch over what goes wrong on a page.
+"""Debian's Chromium, driven by Playwright, and a watch for errors on a page.
 
-Playwright's synchronous interface keeps an event loop running in the thread that started it, in which no test of
-asyncio could run: a browser lives no longer than the tests of one file.
+Playwright's synchronous interface keeps an event loop running in the thread that started it, so no asyncio test could
+run in that thread. A browser therefore lives only for the tests of one file.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from playwright.sync_api import (
 from nightshift.server.pages.page_table import PAGES
 
 Visit = Callable[[str], Page]
-"""Opens an address and waits until its data are live."""
+"""Function that opens an address and waits until its data are live."""
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 MISSING = "the browser's tests need Chromium: type `make setup-dev`, or `sudo apt-get install chromium`"
 PATIENCE_MS = 60_000
-"""How long a condition may take to come true; the machine may be busy with other tests."""
+"""Timeout of a condition, in milliseconds. Long, because the machine may be busy with other tests."""
 LIVE = "[data-connection=live], #live.on"
 WIDE, NARROW = (1440, 900), (390, 844)
-# Tells the console what a policy forbade, even where that is only reported.
+# Log violations of the content security policy to the console, even if the policy only reports them.
 _TELL = """addEventListener('securitypolicyviolation', (event) =>
   console.error(`forbidden by policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`));"""
 
 
 def chromium_path() -> str:
-    """The path of Chromium.
+    """Return the path of Chromium.
 
     Raises:
-        AssertionError: it is nowhere; says how to get it.
+        AssertionError: Chromium is not installed; the message says how to get it.
     """
     program = next(filter(None, map(shutil.which, PROGRAMS)), None)
     assert program, MISSING
@@ -55,18 +55,19 @@ def chromium_path() -> str:
 
 @contextmanager
 def chromium(*arguments: str) -> Iterator[Browser]:
-    """A running Chromium, which speaks to no host but those that pages name."""
+    """Run Chromium, configured to contact only hosts that pages name."""
     quiet = ("--disable-gpu", "--disable-extensions", "--mute-audio", "--no-pings")
     path = chromium_path()
     with sync_playwright() as playwright:
         expect.set_options(timeout=PATIENCE_MS)
-        # Without its own sandbox, which neither root nor a container has: it shows our pages alone.
+        # Chromium's own sandbox works neither for root nor in a container, and the browser shows our pages only.
         browser = playwright.chromium.launch(executable_path=path, chromium_sandbox=False, args=[*quiet, *arguments])
         try:
             yield browser
         finally:
             browser.close()
-    # What waited in a greenlet is unwound when it is collected; in the midst of other work that confuses the compiler.
+    # Suspended greenlets are unwound when they are collected. Collect them here, because doing so in the middle of
+    # other work confuses the compiler.
     gc.collect()
 
 
@@ -74,7 +75,7 @@ def chromium(*arguments: str) -> Iterator[Browser]:
 def context_of(
     browser: Browser, url: str, *, size: tuple[int, int] = WIDE, dark: bool = False
 ) -> Iterator[BrowserContext]:
-    """A fresh profile whose addresses without a host mean `url`."""
+    """Open a fresh profile in which addresses without a host are relative to `url`."""
     context = browser.new_context(
         base_url=url, viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if dark else "light",
         locale="en-GB", timezone_id="UTC", reduced_motion="reduce",
@@ -88,7 +89,11 @@ def context_of(
 
 
 def addresses(home: Path, *tasks: int) -> list[str]:
-    """List one address of each page that needs no hub: one for each task, and the newest report's if there is any."""
+    """List one address of each page that needs no hub.
+
+    A task's page has one address for each of these tasks, and a report's page that of the newest report if there is
+    any.
+    """
     reports = sorted(path.stem for path in (home / "reports").glob("*.md"))[-1:]
     paths = ["/login"]
     for page in (page for page in PAGES if not page.needs_hub):
@@ -102,12 +107,12 @@ def addresses(home: Path, *tasks: int) -> list[str]:
 
 
 def draw(page: Page) -> None:
-    """Wait until nothing on the page is being read any more."""
+    """Wait until the page has no element that is still loading."""
     expect(page.locator("[aria-busy=true]")).to_have_count(0)
 
 
 def unfold(page: Page) -> None:
-    """Open all that is folded, and show each tab once, so that everything is drawn."""
+    """Open all folded parts and show each tab once, so that everything is drawn."""
     unfold = "() => document.querySelectorAll('details:not([open])').forEach((each) => { each.open = true; })"
     page.evaluate(unfold)
     for tab in page.get_by_role("tab").all():
@@ -116,7 +121,7 @@ def unfold(page: Page) -> None:
 
 
 def hear(page: Page, condition: Callable[[], bool]) -> None:
-    """Wait until events of the page have made the condition true; they are only heard while Playwright waits."""
+    """Wait until events of the page have made the condition true; Playwright delivers events only while it waits."""
     end = time.monotonic() + PATIENCE_MS / 1000
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"
@@ -124,12 +129,14 @@ def hear(page: Page, condition: Callable[[], bool]) -> None:
 
 
 class Watch:
-    """Notes all that goes wrong on a page: errors in its scripts and its console, what a policy forbids, requests that
-    fail, are refused or go elsewhere, and dialogs.
+    """Records everything that goes wrong on a page.
+
+    These are errors in scripts and on the console, violations of the content security policy, dialogs, and requests
+    that fail, are refused or go to another origin.
 
     Args:
         page: the page, before it is opened.
-        url: the only origin that it may speak to.
+        url: the only origin that the page may contact.
     """
 
     def __init__(self, page: Page, url: str) -> None:
@@ -142,12 +149,12 @@ class Watch:
         page.on("dialog", self._dialog)
 
     def allow(self, pattern: str) -> None:
-        """Expect what matches this, as `404 GET http://…/api/task/9$` or `failed GET .*/api/logs/stream`."""
+        """Allow matching complaints, like `404 GET http://…/api/task/9$` or `failed GET .*/api/logs/stream`."""
         self._allowed.append(re.compile(pattern))
 
     @property
     def complaints(self) -> list[str]:
-        """List the errors that were not expected."""
+        """The errors that no test allowed."""
         return [text for text in self._told if not any(each.search(text) for each in self._allowed)]
 
     def check(self) -> None:
@@ -159,7 +166,7 @@ class Watch:
         self._told.append(text)
 
     def _console(self, message: ConsoleMessage) -> None:
-        # What fails to load is told with its status by `_response`, or by `_failed`.
+        # `_response` (with the status) or `_failed` already reports resources that fail to load.
         if message.type in {"error", "warning"} and not message.text.startswith("Failed to load resource"):
             self._tell(f"console: {message.text} ({message.location.get('url', '')})")
 
@@ -172,7 +179,7 @@ class Watch:
             self._tell(f"elsewhere: {request.method} {request.url}")
 
     def _failed(self, request: Request) -> None:
-        # A page that is left takes its requests with it.
+        # The browser aborts a page's requests when the page is left.
         if request.failure != "net::ERR_ABORTED":
             self._tell(f"failed {request.method} {request.url}: {request.failure}")
 

@@ -1,4 +1,4 @@
-"""The command hooks as the scanners of the static checker take them."""
+"""The command hooks in the form that the static checker expects of its scanners."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clocks that a test moves: the wall's, which may jump, and those that only time itself moves."""
+"""Clocks that a test moves: the wall clock, which may jump, and the clocks that only run forward."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from nightshift.core.clock import Clocks
 
 @dataclass
 class HandClocks:
-    """All clocks of a machine. Call it for the wall's time."""
+    """All clocks of a machine. Calling the object returns the wall clock's time."""
 
     wall: datetime = field(default_factory=lambda: datetime(2026, 11, 2, 8, tzinfo=UTC))
     awake_s: float = 1000.0
     since_boot_s: float = 1000.0
 
     def __call__(self) -> datetime:
-        """The time on the wall."""
+        """Return the wall clock's time."""
         return self.wall
 
     def all(self) -> Clocks:
-        """The clocks as the daemon takes them."""
+        """Return the clocks in the form that the daemon expects."""
         return Clocks(wall=self, monotonic=self.monotonic, passed=self.boottime)
 
     def monotonic(self) -> float:
-        """Seconds that the machine was awake."""
+        """Return the seconds that the machine was awake."""
         return self.awake_s
 
     def boottime(self) -> float:
-        """Seconds that have passed, asleep or awake."""
+        """Return the seconds that have passed since boot, asleep or awake."""
         return self.since_boot_s
 
     def pass_s(self, seconds: float) -> None:
-        """Time passes as it should."""
+        """Let time pass while the machine is awake: all clocks advance."""
         self.awake_s += seconds
         self.sleep_s(seconds)
 
     def sleep_s(self, seconds: float) -> None:
-        """The machine sleeps."""
+        """Let the machine sleep: all clocks but `monotonic` advance."""
         self.since_boot_s += seconds
         self.set_by_s(seconds)
 
     def set_by_s(self, seconds: float) -> None:
-        """Somebody sets the wall's clock."""
+        """Change the wall clock alone, as if somebody set it."""
         self.wall += timedelta(seconds=seconds)

@@ -1,4 +1,4 @@
-"""A suite that notes what it is asked."""
+"""A suite that records the jobs it is given."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nightshift.core.tasks.verdicts import SuiteJob, Trial, Verdict
 
 @dataclass
 class Counting:
-    """The real suite, with a note of each job."""
+    """The real suite, with a list of all jobs that it was given."""
 
     suite: Suite
     jobs: list[SuiteJob] = field(default_factory=list)

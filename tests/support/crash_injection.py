@@ -1,19 +1,19 @@
 """Crash injection for the real daemon: SIGKILL just before, in the middle of, or just after a named durable point.
 
-The fork server starts it. Nothing of the product is changed: the three libraries below it through which anything
-outlives the process are watched, `sqlite3` (or `pysqlite3`), `subprocess` for git, and `os` for files that are put in
-the place of others. Whatever passes there is a *point* and has a name made of what it does, so that it is found again
-in another run although lines of the log fall into other transactions there:
+The fork server starts the daemon. No code of the product changes. Instead, the three libraries through which data
+outlives the process are watched: `sqlite3` (or `pysqlite3`), `subprocess` for git, and `os` for files that replace
+other files. Each such operation is a *point*. Its name is made of the operation, so that another run finds the same
+point even if log lines fall into other transactions there:
 
 | point | name | moments |
 |---|---|---|
 | a write job | `db: ` verb and table of its statements, with statuses, phases and so on | before, after COMMIT |
-| a git command that may write | `git: ` and its words | before, sent (it has its input), after |
+| a git command that may write | `git: ` and its arguments | before, sent (it has its input), after |
 | a git session that moves references | `ref: ` and the references | before, sent, after |
-| a file put in the place of another | `file: ` and its path | before, after |
+| a file that replaces another | `file: ` and its path | before, after |
 
-`CRASH_DIR` names a folder with `orders.json` (who shall die where) and `points.log` (what was passed). A point is
-counted from the moment the orders were given.
+`CRASH_DIR` names a folder with `orders.json` (the point and moment of the next death) and `points.log` (the points that
+were passed). Counting of a point starts when the orders are given.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _WRITES = re.compile(
 
 
 class CrashInjector:
-    """Knows the orders, counts the points, and kills."""
+    """Reads the orders, counts the points, and decides where the process has to die."""
 
     def __init__(self, folder: Path) -> None:
         self._orders, self._log = folder / "orders.json", folder / "points.log"
@@ -47,7 +47,7 @@ class CrashInjector:
         self._lock = threading.Lock()
 
     def arrive(self, names: Sequence[str]) -> set[str]:
-        """Come to points that are reached together; the moments at which the process has to die there."""
+        """Count points that are reached together, and return the moments at which the process has to die there."""
         with self._lock:
             self._read()
             doomed = set()
@@ -78,7 +78,7 @@ class CrashInjector:
 
 
 def vocabulary() -> frozenset[str]:
-    """The words that tell one write of a table from another: statuses, endings, phases, outcomes, kinds of events."""
+    """Return the values that distinguish writes to a table: statuses, endings, phases, outcomes, kinds of events."""
     from nightshift.core.events import Kind
     from nightshift.core.tasks.queueing import PauseSource
     from nightshift.core.tasks.states import Ending, Outcome, Phase, Status
@@ -87,7 +87,7 @@ def vocabulary() -> frozenset[str]:
 
 
 def statement(sql: str, parameters: object, words: frozenset[str]) -> str:
-    """The name of a writing statement, or ""."""
+    """Return the name of a writing statement, or "" for other statements."""
     match = _WRITES.match(sql)
     if not match:
         return ""
@@ -97,13 +97,13 @@ def statement(sql: str, parameters: object, words: frozenset[str]) -> str:
 
 
 class Journal:
-    """The jobs of the transaction that is open, each by the names of its statements."""
+    """The jobs of the open transaction, each as the names of its statements."""
 
     def __init__(self) -> None:
         self._words, self.jobs = vocabulary(), list[list[str]]()
 
     def note(self, sql: str, parameters: object = ()) -> None:
-        """Read a statement before it runs."""
+        """Record a statement before it runs."""
         if sql.startswith("BEGIN"):
             self.jobs = []
         elif sql == "SAVEPOINT job":
@@ -114,13 +114,13 @@ class Journal:
             self.jobs[-1].append(name)
 
     def points(self) -> list[str]:
-        """The names of the jobs that wrote something; they are over."""
+        """Return the names of the jobs that wrote something, and forget them."""
         jobs, self.jobs = self.jobs, []
         return [f"db: {'; '.join(job)}" for job in jobs if job]
 
 
 def watch_connection(base: type, injector: CrashInjector) -> type:
-    """A connection that announces each commit of the writer with the names of the jobs in it."""
+    """Return a connection class that announces each commit of the writer with the names of the jobs in it."""
 
     class Watched(base):  # type: ignore[misc]  # the class comes from whichever SQLite is installed
         def __init__(self, *args: Any, **named: Any) -> None:
@@ -153,12 +153,12 @@ def watch_connection(base: type, injector: CrashInjector) -> type:
 
 
 def watch_rename(real: Callable[..., None], home: Path, injector: CrashInjector) -> Callable[..., None]:
-    """`os.replace` or `os.rename` that announces files of the home that come to stand in the place of others."""
+    """Wrap `os.replace` or `os.rename` so that it announces each file that it puts into the home."""
 
     @functools.wraps(real)
     def rename(old: Any, new: Any, **named: Any) -> None:
         path = Path(os.fsdecode(new))
-        # A rename into a folder that is not there yet fails, and becomes durable only when it is tried again.
+        # A rename into a missing folder fails, and becomes durable only when it is tried again.
         ours = path.is_absolute() and path.is_relative_to(home) and path.parent.is_dir()
         doomed = injector.arrive([generic(f"file: {path.relative_to(home)}")]) if ours else set()
         if "before" in doomed:
@@ -179,7 +179,7 @@ def _libraries() -> Iterator[Any]:
 
 
 def install(folder: Path, home: Path) -> None:
-    """Watch the libraries."""
+    """Install the watches in all libraries."""
     injector = CrashInjector(folder)
     for library in _libraries():
         factory = watch_connection(library.Connection, injector)
@@ -190,7 +190,7 @@ def install(folder: Path, home: Path) -> None:
 
 
 def run() -> int:
-    """Run the daemon with its libraries watched; its exit code."""
+    """Run the daemon with its libraries watched, and return its exit code."""
     install(Path(os.environ["CRASH_DIR"]), Path(os.environ["NIGHTSHIFT_HOME"]))
     from nightshift.app import main
 

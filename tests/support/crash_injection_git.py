@@ -1,6 +1,6 @@
-"""Git under crash injection: each command that may write, and each move of references, is a place to die.
+"""Git under crash injection: the daemon can die at each command that may write and each move of references.
 
-In the middle of such a command is a place of its own: git has its input, its user is dead.
+It can also die in the middle of such a command, when git has its input but its parent process is dead.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ READS = frozenset(
         *("check-ref-format", "show-ref", "ls-files", "ls-tree", "rev-list", "symbolic-ref", "count-objects", "fsck"),
     }
 )
-"""Git commands that leave nothing behind; one that is not here is a point."""
+"""Git commands that write nothing; every other command is a point."""
 
 
 class CrashInjector(Protocol):
@@ -27,13 +27,13 @@ class CrashInjector(Protocol):
 
 
 def die() -> None:
-    """The end, without a word to anybody."""
+    """Kill this process with SIGKILL."""
     os.kill(os.getpid(), signal.SIGKILL)
     signal.pause()
 
 
 def git_words(args: Sequence[str]) -> list[str]:
-    """The command and its words, without settings and without what differs from task to task."""
+    """Return the git command and its arguments, without `-c` settings."""
     rest = list(args[1:])
     while rest and rest[0] == "-c":
         rest = rest[2:]
@@ -41,16 +41,16 @@ def git_words(args: Sequence[str]) -> list[str]:
 
 
 def generic(text: str) -> str:
-    """A name without numbers, ids and folders of one run."""
+    """Return a name without the numbers, ids and folders of one run."""
     text = re.sub(r"\b[0-9a-f]{40}\b|\b[0-9a-f]{2}/[0-9a-f]{38}\b", "ID", text)
     text = re.sub(r"agent/\d+-[\w.-]+", "agent/TASK", text)
     return re.sub(r"\d+", "N", re.sub(r"/\S*/", ".../", text) if not text.startswith("ref:") else text)
 
 
 class Pipes:
-    """The pipes of git processes that write, which are written and read by their descriptors.
+    """The pipes of git processes that write; the daemon reads and writes them by their file descriptors.
 
-    A question to a session that moves references is a point. For a command the point is its start.
+    A point of a session is a request that moves references; a point of a command is its start.
     """
 
     def __init__(self, injector: CrashInjector) -> None:
@@ -62,7 +62,7 @@ class Pipes:
         self._running = [*(p for p in self._running if p.poll() is None), process]
 
     def write(self, real: Callable[[int, Any], int], descriptor: int, data: Any) -> int:
-        """Write as `os.write` does; die before or after it."""
+        """Write as `os.write` does; die before or after it if ordered."""
         process = self._find("stdin", descriptor)
         if process is None:
             return real(descriptor, data)
@@ -78,7 +78,7 @@ class Pipes:
         return count
 
     def read(self, real: Callable[[int, int], bytes], descriptor: int, size: int) -> bytes:
-        """Read as `os.read` does; die at the answer of a session that says that the references moved."""
+        """Read as `os.read` does; die, if ordered, when a session answers that the references moved."""
         data = real(descriptor, size)
         process = self._find("stdout", descriptor)
         if process and process.is_session and "after" in process.moments and b"commit: ok" in data:
@@ -94,7 +94,7 @@ class Pipes:
 
 
 class Watched(subprocess.Popen):  # type: ignore[type-arg]  # the class is generic in stubs only
-    """A Popen that announces the git commands that may write."""
+    """A Popen that announces git commands that may write."""
 
     injector: CrashInjector
     pipes: Pipes
@@ -113,7 +113,7 @@ class Watched(subprocess.Popen):  # type: ignore[type-arg]  # the class is gener
             self.pipes.add(self)
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait as Popen does; die where the command has done its work."""
+        """Wait as Popen does; die, if ordered, when the command has done its work."""
         code = super().wait(timeout)
         if "after" in self.moments and not self.is_session:
             die()
@@ -121,7 +121,7 @@ class Watched(subprocess.Popen):  # type: ignore[type-arg]  # the class is gener
 
 
 def watch_git(injector: CrashInjector) -> None:
-    """Make each start of git, each question to a session, and each answer a place to die."""
+    """Watch every start of git, and every request to and answer from a session."""
     Watched.injector, Watched.pipes = injector, Pipes(injector)
     subprocess.Popen = Watched  # type: ignore[misc]  # that is the point
     for name, watched in (("write", Watched.pipes.write), ("read", Watched.pipes.read)):

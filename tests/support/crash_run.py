@@ -1,4 +1,4 @@
-"""Scenarios are recorded, and run again with a death at each of the points that the recording shows."""
+"""Records scenarios, and runs them again with a death at each of the recorded points."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class CrashRun:
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def record(self) -> list[Point]:
-        """Run it without a death; the points that all runs have in common, in order."""
+        """Run the scenario several times without a death; return the points that the last two runs share, in order."""
         passed: list[list[Point]] = []
         for _ in range(self.scenario.recorded):
             n = next(self.numbers)
@@ -37,7 +37,7 @@ class CrashRun:
         return [point for point in passed[-1] if point in common and not point.incidental]
 
     def die_at(self, point: Point, moment: str) -> list[str]:
-        """Run it with a death; what was lost, doubled or left behind."""
+        """Run the scenario with a death, and return what was lost, doubled or left behind."""
         n, deaths = next(self.numbers), self.supervised.deaths
         self.supervised.order(f"run-{n}", point, moment)
         outcome = self._result(n)
@@ -50,7 +50,7 @@ class CrashRun:
         return [f"{moment} {point}: {fault}" for fault in wrong]
 
     def record_return(self, first: Point) -> list[Point]:
-        """Die after a point; what the next daemon passes until it claims the task again."""
+        """Die after a point, and return the points that the next daemon passes until it claims the task again."""
         n = next(self.numbers)
         self.supervised.order(f"run-{n}", first, "after")
         self.supervised.order_next(f"return-{n}")
@@ -60,7 +60,10 @@ class CrashRun:
         return [point for point in points[: claimed + 1] if not point.tells_only]
 
     def die_again(self, first: Point, second: Point, moment: str) -> list[str]:
-        """Die after a point, and again while the next daemon takes over; what was lost, doubled or left behind."""
+        """Die after a point and again while the next daemon takes over.
+
+        Return what was lost, doubled or left behind.
+        """
         n, deaths = next(self.numbers), self.supervised.deaths
         self.supervised.order(f"run-{n}", first, "after")
         self.supervised.order_next(f"return-{n}", second, moment)
@@ -77,10 +80,10 @@ class CrashRun:
 
 
 def differences(scenario: Scenario, model: Trace, outcome: Trace, point: Point, moment: str) -> list[str]:
-    """The facts of a run with a death that must equal those of a run without one.
+    """List the facts of a run with a death that differ from a run without one although they must be equal.
 
-    A reply that came and was not durable yet is the one thing that may be asked for, and paid, once more; and a command
-    whose result was not durable yet may run once more.
+    Two exceptions: a reply that came but was not durable yet may be requested, and paid, once more; and a command whose
+    result was not durable yet may run once more.
     """
     ours, theirs = (trace.facts if scenario.exact else trace.ends for trace in (outcome, model))
     wrong = [f"{name}: {ours[name]} instead of {wanted}" for name, wanted in theirs.items() if ours[name] != wanted]
@@ -98,19 +101,19 @@ def differences(scenario: Scenario, model: Trace, outcome: Trace, point: Point, 
 
 
 def _under_way(point: Point, moment: str) -> int:
-    """How many requests may be without a stored reply there; what its owner does may fall into the midst of one."""
+    """Return how many requests may lack a stored reply there; the owner's actions may happen during a request."""
     replied = moment == "before" and ("replies[" in point.name or "model_called" in point.name)
     return int(replied or point.name.startswith("db: insert tasks["))
 
 
 def _tool_under_way(point: Point, moment: str) -> int:
-    """How many commands may have begun there without a stored result: while one runs, files and lines are written."""
+    """Return how many commands may lack a stored result there; a command writes files and log lines while it runs."""
     while_it_runs = point.tells_only or not point.name.startswith("db: ")
     return int(while_it_runs or (moment == "before" and "insert tool_calls" in point.name))
 
 
 def crash_run(folder: Path, scenario: Scenario, work: Callable[[CrashRun], None]) -> None:
-    """Let `work` go on under a new supervised daemon, and see that nothing is left in it at the end."""
+    """Call `work` with a new supervised daemon, and check that nothing is left behind at the end."""
     folder.mkdir(parents=True, exist_ok=True)
     scenario.prepare(folder)
     with ForkServer() as fork_server, WireServer(scenario.reply) as server:

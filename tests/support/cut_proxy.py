@@ -1,4 +1,4 @@
-"""A way to a server that can be cut (connections end, none is taken) or swallow what is sent, until it is mended."""
+"""A proxy that can cut the connections to a server, or swallow the bytes that are sent, until it is restored."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import suppress
 
 
 class CutProxy:
-    """Passes bytes on to a port of this machine.
+    """Forwards bytes to a port of this machine.
 
     Args:
         target: the server's port.
@@ -24,22 +24,22 @@ class CutProxy:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut(self) -> None:
-        """End all connections, and take none; whoever connects hears nothing but an end."""
+        """End all connections, and close each new one at once."""
         self._is_cut.set()
         for end in tuple(self._ends):
             _end(end)
 
     def swallow(self) -> None:
-        """Pass nothing on, and end nothing."""
+        """Stop forwarding, but keep the connections open."""
         self._passes.clear()
 
     def mend(self) -> None:
-        """Take connections again, and pass on."""
+        """Accept connections and forward bytes again."""
         self._is_cut.clear()
         self._passes.set()
 
     def close(self) -> None:
-        """End for good."""
+        """Stop the proxy for good."""
         self._listener.close()
         self.cut()
         self._passes.set()

@@ -1,4 +1,4 @@
-"""Starts the real daemon as its owner would, in a home of its own, and talks to it over HTTP."""
+"""Starts the real daemon as its owner would, in its own home, and talks to it over HTTP."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ENDED = {"done", "failed", "cancelled"}
 
 
 def settings_for(server: WireServer, **more: str) -> dict[str, str]:
-    """The settings of a daemon whose model is a scripted server."""
+    """Return the settings of a daemon whose model is a scripted server."""
     return {
         "MODEL_TYPE": "openai", "OPENAI_API_KEY": "test-key", "OPENAI_BASE_URL": server.openai_base_url,
         "MODEL_NAME": server.model, "WORKER_COUNT": "2", "EMBEDDER": "hashed", "SANDBOX_NICE": "0", **more,
@@ -50,19 +50,19 @@ class Daemon:
         self.stop()
 
     def environment(self) -> dict[str, str]:
-        """The environment of the daemon and the CLI."""
+        """Return the environment of the daemon and the CLI."""
         inherited = {k: v for k, v in os.environ.items() if k in {"PATH", "LANG", "HOME"}}
         defaults = {"NIGHTSHIFT_HOME": str(self.home), "FLASK_PORT": "0", "GIT_AUTO_PUSH": "false"}
-        # Many tests run at once: a daemon that stood back would wait for the others until its limits are over.
+        # Many tests run at once: a daemon with a low priority would wait for the others until its timeouts expire.
         return {**inherited, **defaults, "SANDBOX_NICE": "0", **self.settings}
 
     @property
     def port_file(self) -> Path:
-        """The file of the port that the daemon got."""
+        """The file in which the daemon writes its port."""
         return self.home / "state" / "port"
 
     def start(self, wait_s: float = 90) -> None:
-        """Start it and wait until it answers."""
+        """Start the daemon and wait until it has written its port."""
         self.port_file.unlink(missing_ok=True)
         self.home.mkdir(parents=True, exist_ok=True)
         self.process = self._spawn()
@@ -90,24 +90,24 @@ class Daemon:
             )  # fmt: skip
 
     def stop(self, wait_s: float = 90) -> int:
-        """SIGTERM, and wait for its end."""
+        """Send SIGTERM, wait for the end, and return the exit code."""
         assert self.process
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         return self.process.wait(wait_s)
 
     def kill(self) -> None:
-        """SIGKILL."""
+        """Send SIGKILL, and wait for the end."""
         assert self.process
         self.process.kill()
         self.process.wait(10)
 
     def output(self) -> str:
-        """The output so far."""
+        """Return the daemon's output so far."""
         return (self.home / "daemon.out").read_text(errors="replace")
 
     def ask(self, method: str, path: str, body: object = None, *, timeout_s: float = 30) -> tuple[int, Any]:
-        """One request; the answer's status and JSON."""
+        """Send one request; return the response's status and JSON."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json"}, method=method)
         try:
@@ -118,19 +118,19 @@ class Daemon:
                 return error.code, json.load(error)
 
     def get(self, path: str) -> Any:
-        """The JSON of a GET that succeeds."""
+        """Return the JSON of a GET, which must succeed."""
         status, body = self.ask("GET", path)
         assert status == 200, (status, body)
         return body
 
     def submit(self, **task: Any) -> int:
-        """Submit a task; its id."""
+        """Submit a task and return its id."""
         status, body = self.ask("POST", "/api/task", task)
         assert status in {200, 201}, (status, body)
         return int(body["task_id"])
 
     def wait(self, *task_ids: int, within_s: float = 120) -> list[dict[str, Any]]:
-        """Wait until these tasks have ended; their last states."""
+        """Wait until these tasks have ended, and return their last states."""
         end = time.monotonic() + within_s
         tasks: list[dict[str, Any]] = []
         for task_id in task_ids:
@@ -153,7 +153,7 @@ class Daemon:
 
 
 def git(repo: Path, *args: str) -> str:
-    """Run git in a repository; its output."""
+    """Run git in a repository and return its output."""
     done = subprocess.run(["git", "-C", str(repo), *args], capture_output=True, text=True, check=True)
     return done.stdout.strip()
 

@@ -1,4 +1,4 @@
-"""A home with lessons, also as it was when sqlite-vec had tables of its own; and a task that fails once in it."""
+"""A home with lessons, optionally with the vector tables of the old sqlite-vec schema, and a task that fails once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _EVIDENCE = Evidence(tree="", sandbox="", label=Label.TESTS_PASSED)
 
 
 def make_home(home: Path, *, lessons: int = 3, vector_tables: bool = False) -> Files:
-    """Live in a home until it has lessons and a backup; gives its files."""
+    """Use a home until it has lessons and a backup, and return its files; the folder itself is removed."""
     with ExitStack() as stack:
         store = open_store(settings_of(home), stack, Ticking())
         for number in range(lessons):
@@ -42,7 +42,7 @@ def make_home(home: Path, *, lessons: int = 3, vector_tables: bool = False) -> F
 
 
 def put(home: Path, files: Files) -> None:
-    """Lay the files of a home out."""
+    """Write the files of a home to its folder, in place of what is there."""
     shutil.rmtree(home, ignore_errors=True)
     for name, raw in files.items():
         (home / name).parent.mkdir(parents=True, exist_ok=True)
@@ -50,7 +50,10 @@ def put(home: Path, files: Files) -> None:
 
 
 def fail_and_fix(store: StoreServices, description: str) -> tuple[Status, Sequence[Lesson]]:
-    """A task whose tests fail once and pass then; its status, and what it recalled at its failure."""
+    """Run a task whose tests fail once and then pass.
+
+    Return its status, and the lessons that it recalled when it failed.
+    """
     memory = LongTermMemory(store.db, choose("hashed"), emit=store.events.emit, control_share=0.0)
     task_id = store.queue.submit(TaskSpec(description=description, priority=100)).result().task_id
     task = store.queue.claim("worker-1", only=task_id).result()
@@ -75,7 +78,7 @@ def fail_and_fix(store: StoreServices, description: str) -> tuple[Status, Sequen
 
 
 def _go_back(database: Path) -> None:
-    """Give a database the vector table and the sketches that it had before the last migration."""
+    """Restore the vector table and the sketches that a database had before the migration `0026_flat_vectors`."""
     with closing(connect(database)) as conn:
         conn.execute("ALTER TABLE memory_vectors ADD COLUMN signs BLOB")
         conn.execute("CREATE INDEX memory_signs ON memory_vectors (embedder, kind, id, signs)")
@@ -89,7 +92,7 @@ def _go_back(database: Path) -> None:
 
 
 def root_of(files: Files, folder: Path, table: str) -> int:
-    """The number of the first page of a table in the files of a home."""
+    """Return the number of a table's first page in the files of a home."""
     folder.mkdir(exist_ok=True)
     (folder / "look.sqlite").write_bytes(files[DATABASE])
     with closing(connect(folder / "look.sqlite", readonly=True)) as conn:

@@ -1,8 +1,8 @@
-"""A real container engine for tests: the machine's own where one answers, else a private one that ends with the tests.
+"""A real container engine for tests: the machine's own if one answers, else a private one that ends with the tests.
 
-The private one needs root and the program `dockerd`; its socket, its data and everything it starts lie in a folder of
-their own. It touches neither the network nor the firewall of the machine. Without either the tests that need an engine
-are skipped and say what would run them.
+The private one needs root and the program `dockerd`. Its socket, its data and everything that it starts are in its own
+folder, and it touches neither the network nor the firewall of the machine. If there is neither engine, the tests that
+need one are skipped and say how to enable them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ FLAGS = ("--bridge=none", "--iptables=false", "--ip6tables=false", "--ip-forward
 
 @functools.cache
 def host() -> str:
-    """The address of an engine that answers. Call it from the main thread: a private engine ends with its starter."""
+    """Return the address of an engine that answers.
+
+    Call it from the main thread, because a private engine ends with the thread that started it.
+    """
     own = os.environ.get("DOCKER_HOST", "")
     try:
         engine = Engine(own)
@@ -68,7 +71,7 @@ def _start(program: str, folder: Path) -> subprocess.Popen[bytes]:
     ]
     with (folder / "log").open("wb") as log:
         return subprocess.Popen(
-            # Should these tests be killed, the engine is told to stop.
+            # Stops the engine even if these tests are killed.
             ["setpriv", "--pdeathsig", "TERM", "--", *argv],
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -96,7 +99,7 @@ def _answering(process: subprocess.Popen[bytes], folder: Path) -> str:
 
 
 def _stop(process: subprocess.Popen[bytes], folder: Path) -> None:
-    """End the engine and all it started, and leave nothing."""
+    """End the engine and everything that it started, and remove its folder."""
     process.terminate()
     try:
         process.wait(STOP_S)
@@ -107,7 +110,7 @@ def _stop(process: subprocess.Popen[bytes], folder: Path) -> None:
 
 
 def _sweep() -> None:
-    """Clear what tests left that were killed."""
+    """Clean up after earlier test runs that were killed."""
     for folder in PLACE.glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError, ValueError):
             if not Path(f"/proc/{int((folder / 'pid').read_text())}").exists():
@@ -125,7 +128,7 @@ def _clear(folder: Path) -> None:
 
 
 def _below(folder: Path) -> Iterator[int]:
-    """The processes that have the folder in their command lines."""
+    """List the ids of the processes whose command lines contain the folder."""
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             if f"{folder}/".encode() in path.read_bytes():

@@ -1,4 +1,4 @@
-"""The records of a task whose coder looked around with tools, written through the real stores."""
+"""The records of a task whose coder explored with tools, written through the real stores."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FILE = "from sqlparse import keywords\n\n\ndef dollar():\n    return [one for on
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """One call; `first` begins a new reply, which says `preface` before it."""
+    """One tool call; if `first`, it begins a new reply, which starts with the text `preface`."""
 
     name: str
     arguments: dict[str, object]
@@ -103,7 +103,7 @@ ACTS: Sequence[Act] = _acts()
 
 
 def explore(context: AppContext, task: Task, step_no: int, acts: Sequence[Act] = ACTS) -> None:
-    """Store the replies of a step and what their calls did."""
+    """Store the replies of a step and the results of their tool calls."""
     store = ToolStore(context.database, context.events, mask=context.mask)
     call_no, seq = -1, 0
     for act in acts:
@@ -132,7 +132,10 @@ def _reply(context: AppContext, task: Task, step_no: int, call_no: int, act: Act
 
 
 def explore_it(context: AppContext, *, acts: Sequence[Act] = ACTS, finished: bool = True) -> int:
-    """A task with a plan and a CODING step of these calls, which is still at work unless it is `finished`."""
+    """Create a task with a plan and a CODING step of these calls, and return its id.
+
+    Unless `finished`, the step still runs.
+    """
     number = submit(context, ABOUT)
     task = claim(context)
     work = AttemptState(phase=Phase.CODING, base="c0ffee" * 6, step_no=1, plan="Find where names are matched.")

@@ -1,7 +1,7 @@
-"""A plugin of pytest that writes the ids of tests to a file: `-p tests.support.failed_tests`.
+"""A pytest plugin that writes the ids of tests to a file: `-p tests.support.failed_tests`.
 
-Those that failed stand there as they are; those that were skipped because what they play again is out of date (a reason
-that begins with `STALE`) behind that word.
+The ids of failed tests are written as they are. A test that was skipped because its recording is out of date (its
+reason begins with `STALE`) is written with `STALE` before its id.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ STALE = "RECORD AGAIN: "
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Take the name of the file."""
+    """Add the option that names the file."""
     parser.addoption(OPTION, type=Path, metavar="FILE", help="write the ids of failed tests to it, one a line")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Write the file; the process that shows the results does, not those that run tests for it."""
+    """Write the file. Only the process that shows the results writes it, not the processes that run tests for it."""
     file: Path | None = config.getoption(OPTION)
     if file is not None:
         reports = [*terminalreporter.getreports("failed"), *terminalreporter.getreports("error")]

@@ -1,4 +1,4 @@
-"""Several daemons on one hub: a server, a bare repository that their workspaces share, and small tasks to do."""
+"""Several daemons on one hub: a server, a bare repository that their workspaces share, and small tasks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEASE_S = 4
 
 
 def answer(phase: str, messages: list[dict[str, str]]) -> str:
-    """The request about number N: a module that knows it."""
+    """Return the model's reply to the request about number N: a module that returns N."""
     text = "\n".join(message["content"] for message in messages)
     match = re.search(r"number_(\d+)", text)
     name = match[1] if match else "0"
@@ -38,7 +38,7 @@ def answer(phase: str, messages: list[dict[str, str]]) -> str:
 
 
 def task(number: int, **more: object) -> dict[str, object]:
-    """Return the request."""
+    """Return the request for a module about this number."""
     tests = {f"test_number_{number}.py": (
         f"from number_{number} import value\n\n\ndef test_it_is_known():\n    assert value() == {number}\n"
     )}  # fmt: skip
@@ -48,7 +48,7 @@ def task(number: int, **more: object) -> dict[str, object]:
 
 @dataclass
 class Federation:
-    """The hub, the shared repository, and daemons that may come and go."""
+    """The hub, the shared repository, and daemons that may start and stop."""
 
     folder: Path
     models: WireServer
@@ -57,10 +57,10 @@ class Federation:
     remote: Path
     daemons: dict[str, Daemon] = field(default_factory=dict)
     ways: dict[str, CutProxy] = field(default_factory=dict)
-    """How each daemon reaches the hub."""
+    """The proxy through which each daemon reaches the hub, by the daemon's name."""
 
     def daemon(self, name: str, **more: str) -> Daemon:
-        """A daemon of that name, started; the same home each time."""
+        """Start the daemon of that name; it has the same home each time."""
         way = self.ways.setdefault(name, CutProxy(self.server.port))
         url = self.server.address("default", way.port)
         usual = {"HUB_URL": url, "NODE_NAME": name, "HUB_LEASE_S": str(LEASE_S), "PROMPT_TOKENS": "4000"}
@@ -71,7 +71,7 @@ class Federation:
 
     @contextmanager
     def away(self, *, hangs: bool) -> Iterator[None]:
-        """The server has ended, or stands still with all connections open."""
+        """Take the server away: it has ended, or (`hangs`) stands still with all connections open."""
         if hangs:
             with self.server.stands_still():
                 yield
@@ -82,7 +82,7 @@ class Federation:
 
     @property
     def queue(self) -> HubQueue:
-        """The hub's queue, as a client that is no node reads it."""
+        """The hub's queue as seen by a client that is not a node."""
         return HubQueue(self.connection)
 
     def tasks(self) -> list[HubTask]:
@@ -92,14 +92,17 @@ class Federation:
         return [task for task in self.tasks() if task.status not in {Status.DONE, Status.FAILED, Status.CANCELLED}]
 
     def landed(self) -> list[str]:
-        """The marks of the commits on the shared branch, oldest first; a commit of no task has none."""
+        """List the `Task` trailers of the commits on the shared branch, oldest first.
+
+        Commits without a task are left out.
+        """
         shown = git(self.remote, "log", "--reverse", "--format=%(trailers:key=Task,valueonly)", "main")
         return [line for line in shown.splitlines() if line]
 
 
 @contextmanager
 def federation(folder: Path, *, latency_s: float = 0.0) -> Iterator[Federation]:
-    """A hub with an empty shared repository, and no daemon yet."""
+    """Open a hub with an empty shared repository and no daemon yet."""
     remote = folder / "shared.git"
     git(folder, "init", "-q", "--bare", "--initial-branch=main", str(remote))
     file = folder / "temporal.db"

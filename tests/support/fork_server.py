@@ -1,7 +1,8 @@
-"""Starts daemons quickly: a process that has imported the program, and forks for each start.
+"""Starts daemons quickly: a process imports the program once, and forks for each start.
 
-A daemon takes a second to import what it needs, which is more than the rest of its start. Where one is killed a hundred
-times, that second is spent once: the fork server imports and has no threads, its children are the daemons.
+Importing takes a daemon a second, which is more than the rest of its start. For a daemon that is killed a hundred
+times, the fork server spends that second once. It imports everything, has no threads, and its child processes are the
+daemons.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ LOADED = (
     ),
     *("uvicorn.lifespan.off", "a2wsgi", "openai", "sqlite_utils", "sqlite_vec", "numpy", "_strptime"),
 )
-"""The modules that a daemon imports sooner or later."""
+"""The modules that every daemon imports sooner or later."""
 
 
 class ForkedProcess:
-    """A daemon of the fork server, as far as `subprocess.Popen` is asked of it."""
+    """A daemon that the fork server started, with the part of `subprocess.Popen`'s interface that tests use."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -64,7 +65,7 @@ class ForkedProcess:
 
 
 class ForkServer:
-    """A context manager; `start` gives a daemon that has just been forked."""
+    """A context manager; `start` returns a daemon that has just been forked."""
 
     def __enter__(self) -> Self:
         self._process = subprocess.Popen(
@@ -89,7 +90,7 @@ class ForkServer:
         return self._process.pid
 
     def start(self, env: Mapping[str, str], cwd: Path, out: Path) -> ForkedProcess:
-        """Fork a daemon with this environment, in this folder, with its output added to this file."""
+        """Fork a daemon with this environment and working folder; its output is appended to the file `out`."""
         assert self._process.stdin
         with self._news:
             before = len(self._started)
@@ -118,7 +119,7 @@ def _serve() -> None:
     os.set_blocking(rung, False)
     os.set_blocking(news, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(rung)  # a signal that comes just before the process sleeps wakes it as well
+    signal.set_wakeup_fd(rung)  # else a signal just before `select` would not wake it
     waiting = b""
     while True:
         ready, _, _ = select.select([0, news], [], [])
@@ -157,7 +158,7 @@ def _reap() -> None:
 
 
 def _run(wanted: dict[str, object]) -> None:
-    """Be a daemon."""
+    """Run as a daemon in the forked process, and exit."""
     code = 70
     try:
         signal.set_wakeup_fd(-1)

@@ -1,4 +1,4 @@
-"""The gateway to the models as tests build it: real backends, the real store of replies, pauses of milliseconds."""
+"""The gateway to the models for tests: real backends, the real store of replies, and backoffs of milliseconds."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ from tests.support.ready_database import ready
 from tests.support.wire_server import WireServer
 
 LOADED = (anthropic, ollama, openai)
-"""Imported here, where nothing waits for them: on a busy machine that takes longer than the walls of these tests."""
+"""Libraries of the vendors, imported here because no timeout is running yet: on a busy machine an import takes longer
+than the timeouts of these tests.
+"""
 
 QUICK = CallPolicy(
     backoff_s=0.005,
@@ -66,7 +68,7 @@ class ManualClock:
 
 @dataclass
 class Gateway:
-    """A handler with all that a test wants to look at."""
+    """A model handler with its stores and events."""
 
     handler: ModelHandler
     db: Database
@@ -86,7 +88,7 @@ class Gateway:
 
 @dataclass
 class GatewaySetup:
-    """The builder of a test's gateways; they share one database."""
+    """Builds the gateways of a test; they share one database."""
 
     path: Path
 

@@ -1,4 +1,4 @@
-"""Real git repositories for tests, made by the real git as their owner would make them."""
+"""Real git repositories for tests, made with the real git as their owner would make them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ IDENTITY = ("-c", "user.name=Owner", "-c", "user.email=owner@example.org", "-c",
 
 
 def git(folder: Path, *args: str, stdin: str | bytes = "", env: Mapping[str, str] | None = None) -> str:
-    """Run git as the owner; gives its output."""
+    """Run git as the owner and return its output."""
     data = stdin if isinstance(stdin, bytes) else stdin.encode()
     command = ["git", *IDENTITY, *args]
     done = subprocess.run(
@@ -29,7 +29,7 @@ def git(folder: Path, *args: str, stdin: str | bytes = "", env: Mapping[str, str
 
 
 def make_repo(folder: Path, files: Mapping[str, str | bytes] | None = None) -> Path:
-    """A repository with one commit of these files on main."""
+    """Create a repository with one commit of these files on main."""
     folder.mkdir(parents=True, exist_ok=True)
     git(folder, "init", "-q", "-b", "main")
     write(folder, files or {"README.md": "Hello\n"})
@@ -51,7 +51,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def fingerprint(root: Path, *, except_: tuple[str, ...] = ()) -> dict[str, str]:
-    """Mode, time and digest of every file below `root`, but for paths that begin with one of `except_`."""
+    """Return mode, time and digest of every file below `root`, except for paths that begin with one of `except_`."""
     prints = {}
     for path in _files(root):
         name = path.relative_to(root).as_posix()

@@ -1,6 +1,6 @@
-"""A Go toolchain for tests: the machine's own, or Debian's, unpacked beside the runner's libraries, not installed.
+"""A Go toolchain for tests: the machine's own, or Debian's, unpacked beside the runner's libraries but not installed.
 
-That is some 80 MB, which the first test of Go downloads. Where neither is to be had such a test fails and says why.
+The first test of Go downloads some 80 MB. If neither toolchain is available, such a test fails and says why.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ PACKAGE = "golang-go"
 
 @functools.cache
 def runtime() -> Runtime:
-    """The runtime inside, Go among it."""
+    """Return the sandbox's runtime with Go in it; fail the test if there is no Go."""
     home = job_folders.public(sandboxes.RUNNER)
     with (home / ".golang.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # the processes of a test run want it at the same time
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the processes of a test run need it at the same time
         if go_program.find(home) is None:
             _unpack(home / go_program.UNPACKED)
         prepare(sandboxes.RUNNER, list_installed_programs())
@@ -36,7 +36,7 @@ def runtime() -> Runtime:
 
 
 def _unpack(target: Path) -> None:
-    """Unpack Debian's packages into a folder."""
+    """Download Debian's packages and unpack them into a folder."""
     with tempfile.TemporaryDirectory() as folder:
         done = _run("apt-get", "download", *_packages(PACKAGE), cwd=folder)
         if done.returncode:
@@ -48,7 +48,7 @@ def _unpack(target: Path) -> None:
 
 
 def _packages(name: str) -> list[str]:
-    """A package and those of Go's that it needs."""
+    """List a package and the Go packages that it depends on."""
     packages, waiting = list[str](), [name]
     while waiting:
         current = waiting.pop()

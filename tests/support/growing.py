@@ -1,4 +1,4 @@
-"""Finds what grows: the lengths of all containers that can be reached from an object through what is ours."""
+"""Finds containers that grow: measures all containers that are reachable from an object through our own classes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 OURS = frozenset({"nightshift", "nightshift_engine", "tests"})
 LOOKED_INTO = 30
-"""So many values of a container are followed; what lies in all of them grows alike."""
+"""How many values of a container are followed. A few are enough, because all values grow alike."""
 _PLAIN = (str, bytes, bytearray, int, float, type(None), Path, type)
 
 
 def lengths(root: object) -> dict[str, int]:
-    """The length of each container, by the path of attributes that leads to it first."""
+    """Return the length of each container, keyed by the first path of attributes that leads to it."""
     sizes: dict[str, int] = {}
     seen, waiting = set[int](), deque([("", root)])
-    references: list[object] = []  # an id may come again once its object has gone
+    references: list[object] = []  # keeps objects alive: the id of a freed object may be reused
     while waiting:
         path, item = waiting.popleft()
         if id(item) in seen or isinstance(item, _PLAIN):

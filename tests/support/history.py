@@ -1,4 +1,4 @@
-"""Weeks of a daemon's life that never was, told to the real stores: queue, steps, replies, ledger, memory, log."""
+"""Weeks of an invented daemon's life, written through the real stores: queue, steps, replies, ledger, memory, log."""
 
 from __future__ import annotations
 
@@ -67,21 +67,21 @@ MODELS = (("openai", "big", 3e-6), ("openai", "big", 3e-6), ("ollama", "small", 
 
 @dataclass
 class History:
-    """A daemon's database and the hand that writes it; times are those of its clock."""
+    """A daemon's database with methods that write its history; all times come from its clock."""
 
     store: Store
     clock: HandClock
     memory: LongTermMemory
     rng: random.Random
     models: tuple[tuple[str, str, float | None], ...] = MODELS
-    """Backend, name and price of a token of those that answer, each as likely."""
+    """Backend, name and price of a token of the models that answer, each with the same probability."""
 
     @property
     def ledger(self) -> CommitLedger:
         return CommitLedger(self.store.db, self.store.events, clock=self.clock)
 
     def week(self, tasks: int = 12, *, skill: float = 0.8) -> None:
-        """One week from where the clock stands; `skill` is how likely a try passes."""
+        """Write one week, from the clock's current time; `skill` is the probability that a try passes."""
         start = self.clock.now
         self.tell(Kind.DAEMON_STARTED, "version 1.0, process 1")
         for number in range(tasks):
@@ -93,7 +93,7 @@ class History:
         self.clock.now = max(self.clock.now, start + WEEK)
 
     def happen(self) -> None:
-        """The events of a week besides its tasks."""
+        """Write random events of a week apart from its tasks."""
         chance = self.rng.random()
         if chance < 0.05:
             self.store.queue.add_pause(PauseSource.QUIET, "quiet hours").result()
@@ -109,7 +109,7 @@ class History:
             self.tell(Kind.DAEMON_STARTED, "version 1.0, process 2")
 
     def task(self, skill: float) -> None:
-        """A task from its submission to its end."""
+        """Write a task from its submission to its end."""
         at = self.rng.randrange(len(WANTED))
         kind, text = WANTED[at]
         repo = "/home/owner/src/shop" if self.rng.random() < 0.3 else None
@@ -123,7 +123,7 @@ class History:
         self.work(task, at, skill)
 
     def asked(self, task: Task) -> Task:
-        """The task waits for its owner, who answers after hours."""
+        """Let the task wait for its owner, who answers after hours; return the task, claimed again."""
         ask = Ask(kind=AskKind.PACKAGE, subject=f"package:toolz-{task.id}", question="May toolz be installed?")
         held = self.store.queue.wait_for_owner(task.id, task.fence, "waits", [ask]).result()
         assert held.status is Status.WAITING
@@ -135,7 +135,7 @@ class History:
         return again
 
     def work(self, task: Task, at: int, skill: float) -> None:
-        """Tries until one passes or there were enough."""
+        """Write tries until one passes or there are four."""
         wanted = self.memory.recall(task.spec.description, 2, task_id=task.id, attempt=task.attempt)
         lessons = tuple(asyncio.run(wanted))
         work = AttemptState(phase=Phase.CODING, base="0" * 40, attempt=task.attempt, lessons=lessons, models=("big",))
@@ -156,7 +156,7 @@ class History:
         self.end(task, work, at, passed)
 
     def failed(self, task: Task, work: AttemptState, at: int) -> AttemptState:
-        """A try that failed is remembered."""
+        """Remember a failed try, and return the state with it."""
         name = FILES[at][0]
         work = replace(work, change={name: f"x = {work.iteration}\n"})
         asyncio.run(self.memory.remember(work, task.id, task.spec.description))
@@ -168,7 +168,7 @@ class History:
         return work.with_try(new)
 
     def step(self, task: Task, work: AttemptState, phase: Phase, outcome: Outcome = Outcome.OK) -> AttemptState:
-        """A finished step with the reply that it used."""
+        """Write a finished step with the reply that it used."""
         began = self.clock.now
         work = replace(work, step_no=work.step_no + 1)
         if phase is not Phase.TESTING:
@@ -182,7 +182,7 @@ class History:
         return work
 
     def reply(self, task: Task, work: AttemptState, phase: Phase) -> None:
-        """A paid reply, one of the owner's own machine, or one that the engine made needless."""
+        """Write a reply: a paid one, one of the owner's own machine, or one that the repair engine made unnecessary."""
         backend, model, price = self.rng.choice(self.models)
         asked = backend != "repair"
         tokens_in, tokens_out = asked * self.rng.randint(800, 9000), asked * self.rng.randint(80, 900)
@@ -198,7 +198,7 @@ class History:
         self.store.steps.save_reply(request, reply).result()
 
     def end(self, task: Task, work: AttemptState, at: int, passed: bool) -> None:
-        """The task ends, with a commit where it passed."""
+        """End the task, with a commit if it passed."""
         if not passed:
             ending = self.rng.choice([Ending.GAVE_UP, Ending.STUCK, Ending.STUCK, Ending.REFUSED])
             reason = f"{ending}: after {work.iteration} tries. Last failure: test_{task.id}"
@@ -215,7 +215,7 @@ class History:
             self.ledger.review(task_id=task.id).result()
 
     def commit(self, task: Task, work: AttemptState, at: int, commit: str) -> Commit:
-        """The row of a commit."""
+        """Return the ledger's row of a commit."""
         label = self.rng.choice([Label.TESTS_PASSED, Label.VERIFIED, Label.VERIFIED, Label.SELF_TESTED])
         files = tuple(
             ChangedFile(path=path, added=self.rng.randint(1, 180), removed=self.rng.randint(0, 60))
@@ -233,7 +233,7 @@ class History:
         )  # fmt: skip
 
     def revert(self, task_id: int) -> None:
-        """The owner takes the commit of a task back."""
+        """Revert a task's commit, as the owner would."""
         (entry,) = self.ledger.page(1, task_id=task_id)
         done = Pending(entry=entry.id, by="f" * 40, reapply=False)
         event = Event(
@@ -242,13 +242,13 @@ class History:
         self.ledger.settle(done, event).result()
 
     def tell(self, kind: Kind, text: str, level: Level = Level.INFO, task_id: int | None = None, **data: Any) -> None:
-        """An event."""
+        """Write an event."""
         event = Event(kind=kind, level=level, message=text, task_id=task_id, data=data, at=self.clock.now)
         self.store.db.write(lambda conn: self.store.events.append(conn, event)).result()
 
 
 def verdict(passed: bool, error: tuple[str, str, str]) -> Verdict:
-    """A verdict with one failure, or none."""
+    """Return a verdict with one failure, or with none if it passed."""
     failure = Failure(id="tests/test_x.py::test", kind=error[0], message=error[1], frame="x.py:3 in f")
     result = Result.PASSED if passed else Result.FAILED
     return Verdict(
@@ -262,7 +262,7 @@ def verdict(passed: bool, error: tuple[str, str, str]) -> Verdict:
 
 @contextmanager
 def open_history(path: Path, *, seed: int = 1, first: datetime = FIRST) -> Iterator[History]:
-    """An empty history that begins at `first`."""
+    """Open an empty history that begins at `first`."""
     clock = HandClock()
     clock.now = first
     with open_store(path, clock) as store:

@@ -1,4 +1,4 @@
-"""A home for the command line: calls in this process, and a real server with the daemon's lock where one is wanted."""
+"""A home for the command line: calls in this process, and optionally a real server with the daemon's lock."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CliResult:
-    """How a call ended and what it printed."""
+    """The exit code of a call and its output."""
 
     code: int
     out: str
@@ -50,20 +50,20 @@ class CliResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Home:
-    """A folder of settings, database and the rest."""
+    """A daemon's home: a folder with settings, database and the rest."""
 
     path: Path
     capture: pytest.CaptureFixture[str]
 
     def cli(self, *arguments: str) -> CliResult:
-        """Call the command line in this process, where that cannot be told from outside."""
+        """Call the command line in this process; use `run` where the difference from a real process matters."""
         self.capture.readouterr()
         code = call(load_application, [*arguments, "--home", str(self.path)])
         result = self.capture.readouterr()
         return CliResult(code=int(code), out=result.out, err=result.err)
 
     def run(self, *arguments: str, stdin: str = "", **environment: str) -> CliResult:
-        """Run cli.py as a process with pipes."""
+        """Run cli.py as a process, with pipes instead of a terminal."""
         env = {"PATH": "/usr/bin:/bin", "NIGHTSHIFT_HOME": str(self.path), **environment}
         argv = [sys.executable, str(ROOT / "cli.py"), *arguments]
         done = subprocess.run(
@@ -72,7 +72,7 @@ class Home:
         return CliResult(code=done.returncode, out=done.stdout, err=done.stderr)
 
     def context(self) -> AppContext:
-        """The daemon's parts on this home's database; close its database at the end."""
+        """Return the daemon's parts on this home's database; the caller closes the database."""
         database = Database(ready(load_settings(home=self.path).db_path))
         events = EventLog(database)
         queue = QueueManager(database, events)
@@ -108,7 +108,7 @@ class Home:
 
     @contextmanager
     def daemon(self, context: AppContext | None = None, **listen: Any) -> Iterator[AppContext]:
-        """A server on this home's database, with lock and port file as the daemon has them, but no workers."""
+        """Serve this home's database, with the daemon's lock and port file but without workers."""
         settings, context = load_settings(home=self.path), context or self.context()
         with InstanceLock(settings.lock_file):
             host = Host(context, Listen(**{"port": 0, **listen}))

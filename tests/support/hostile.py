@@ -1,9 +1,10 @@
-"""Runs hostile programs, bare and in an isolation, and judges them by what became of the host's bait.
+"""Runs hostile programs, bare and in a sandbox, and judges them by their effects on the host's bait.
 
-A program is a file below tests/hostile/payloads with a function `attack(facts)`, which gets the places of the bait and
-writes to its standard output what it got hold of. Whether it succeeded is never its own word: the host looks for its
-secrets in the output, at its files, listeners and processes, and at what the program's processes used while they ran.
-A program that cannot show that it ran (a digest of a token that it was told) is an error, not a program that held.
+A program is a file below tests/hostile/payloads with a function `attack(facts)`. It gets the locations of the bait and
+writes everything that it could read to its standard output. The program itself never decides whether it succeeded: the
+host searches the output for its secrets, and checks its files, its listeners, its processes, and the resources that the
+program's processes used while they ran. A program that does not prove that it ran (by a digest of a token that it was
+given) counts as an error, not as an attack that was stopped.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ print('over', flush=True)
 
 @dataclass(slots=True)
 class Used:
-    """The most that a program's processes were seen to use at once, by the kernel's books."""
+    """The peak use of a program's processes together, by the kernel's accounting."""
 
     processes: int = 0
     threads: int = 0
@@ -78,7 +79,7 @@ class Used:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """The effects of a run, as the host saw them."""
+    """The effects of a run, as the host observed them."""
 
     host: Host
     output: bytes
@@ -96,7 +97,7 @@ class Seen:
     ended: Ended = Ended.EXITED
 
     def check(self) -> None:
-        """Raise AssertionError unless the program started and came to its end or to a limit."""
+        """Raise AssertionError unless the program started, and ran to its end or to a limit."""
         assert self.output.startswith(_proof(self.host)), f"it did not start: {self.output[-2000:]!r}"
         assert b"\nbroken\n" not in self.output, f"it is broken: {self.output[-2000:]!r}"
         over = self.output.rstrip().endswith(b"over") or self.ended is not Ended.EXITED
@@ -107,7 +108,7 @@ Effect = Callable[[Seen], bool]
 
 
 def start(bait_host: Host, result: SandboxResult) -> bool:
-    """Tell whether a program showed that it ran."""
+    """Check whether a program proved that it ran, and did not break."""
     return result.stdout.startswith(_proof(bait_host)) and b"\nbroken\n" not in result.stdout
 
 
@@ -116,12 +117,12 @@ def _proof(bait_host: Host) -> bytes:
 
 
 def source(name: str) -> str:
-    """The text of a program, named `group/name`."""
+    """Return the source text of a program, named `group/name`."""
     return (PAYLOADS / f"{name}.py").read_text()
 
 
 def list_told_to(bait_host: Host, name: str, limits: SandboxLimits, step: str = "attack") -> bytes:
-    """The standard input of a program: its own text, the places of the bait, its limits."""
+    """Return the standard input of a program: its own source text, the locations of the bait, and its limits."""
     facts = {
         **bait_host.facts, "program": source(name), "step": step, "pids": str(limits.pids),
         "memory_mb": str(limits.memory_mb), "work_mb": str(limits.work_mb), "wall_s": str(limits.wall_s),
@@ -133,21 +134,21 @@ def list_told_to(bait_host: Host, name: str, limits: SandboxLimits, step: str = 
 
 
 def command(bait_host: Host) -> tuple[str, ...]:
-    """The words that start any program."""
+    """Return the command line that starts any program."""
     return (*runtime().python, "-I", "-S", "-B", "-c", _BOOT, bait_host.mark)
 
 
 async def run_bare(
     bait_host: Host, name: str, limits: SandboxLimits, step: str = "attack", *, as_job: bool = False
 ) -> SandboxResult:
-    """Run a program as a daemon without a sandbox would: its own environment and descriptors, and its own user.
+    """Run a program as a daemon without a sandbox would: with the daemon's own environment, descriptors and user.
 
     Args:
         bait_host: the bait.
         name: the program.
-        limits: what it is told that it was granted.
-        step: which of its functions to call.
-        as_job: as the user that jobs run as, for what is no feat for root.
+        limits: the limits that the program is told.
+        step: the function of the program to call.
+        as_job: run as the user that jobs run as, for attacks that would be trivial for root.
     """
     bait_host.bare.mkdir(exist_ok=True)
     bait_host.bare.chmod(0o777)
@@ -178,7 +179,7 @@ def _bare(argv: tuple[str, ...], folder: Path, stdin: bytes, user: int | None) -
 async def run_inside(
     sandbox: Sandbox, bait_host: Host, name: str, limits: SandboxLimits, step: str = "attack", *, shown: bool = False
 ) -> SandboxResult:
-    """Run a program in an isolation; `shown` shows it a folder of the host's."""
+    """Run a program in a sandbox; `shown` mounts a folder of the host in it."""
     mounts = [*runtime().mounts, *([Mount(host=bait_host.canaries / "runtime", inside=SHOWN)] if shown else [])]
     job = SandboxJob(
         argv=command(bait_host), mounts=tuple(mounts), stdin=list_told_to(bait_host, name, limits, step), limits=limits
@@ -188,7 +189,9 @@ async def run_inside(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attack:
-    """One program with what it needs: limits of its run, a bait process, the books of the kernel, a caller from
+    """One program with the conditions of its run.
+
+    These are its limits, and whether it needs a bait process, the kernel's accounting (`books`) or a caller from
     outside.
     """
 
@@ -202,7 +205,7 @@ class Attack:
     shown: bool = False
 
     async def bare(self, env_secret: str) -> Seen:
-        """Run it without a sandbox, and remove its folder as a daemon does in the usual way."""
+        """Run the program without a sandbox, and remove its folder as a daemon usually does."""
         with host(env_secret, bait=self.bait, in_memory=self.books) as bait_host:
             run = run_bare(bait_host, self.name, self.limits, as_job=self.as_job)
             seen = await self._seen(bait_host, env_secret, run)
@@ -210,7 +213,10 @@ class Attack:
             return replace(seen, report=report, has_leftovers=self.tidy and not _remove(bait_host.bare))
 
     async def inside(self, sandbox: Sandbox, env_secret: str, scratch: Path) -> Seen:
-        """Run it in an isolation; `scratch` is the folder where that may keep a job's files while it runs."""
+        """Run the program in a sandbox.
+
+        `scratch` is the folder in which the sandbox may keep a job's files during the run.
+        """
         with host(env_secret, bait=self.bait) as bait_host:
             seen = await self._seen(
                 bait_host, env_secret, run_inside(sandbox, bait_host, self.name, self.limits, shown=self.shown)
@@ -237,13 +243,13 @@ class Attack:
         )  # fmt: skip
 
     def within(self, **limits: Any) -> Attack:
-        """The same with other limits (fields of `SandboxLimits`)."""
+        """Return the same attack with other limits (fields of `SandboxLimits`)."""
         return replace(self, limits=replace(self.limits, **limits))
 
 
 @contextlib.contextmanager
 def _watch(look: Callable[[], None]) -> Iterator[None]:
-    """Look again and again from a thread, half of the time at most: a look at a folder holds up who writes there."""
+    """Call `look` repeatedly from a thread, at most half of the time, because listing a folder blocks its writers."""
     over = threading.Event()
 
     def watch() -> None:
@@ -263,7 +269,7 @@ def _watch(look: Callable[[], None]) -> Iterator[None]:
 
 
 def _collect(folder: Path) -> bytes | None:
-    """Read a run's report from its folder as a daemon does; None if it would wait for ever."""
+    """Read a run's report from its folder as a daemon does; return None if reading would block for ever."""
     report = folder / "report.json"
     if report.is_fifo():
         return None
@@ -279,7 +285,7 @@ def _remove(folder: Path) -> bool:
 
 
 def _leave(mark: str) -> int:
-    """How many processes with that word are still there, given a moment to end."""
+    """Give the processes with this mark a moment to end, and return how many are left."""
     for _ in range(5):
         if not (left := mark_file(mark)):
             break
@@ -288,7 +294,7 @@ def _leave(mark: str) -> int:
 
 
 def _call(bait_host: Host, called: list[bool]) -> None:
-    """Connect to a port of the host's where only the program can answer."""
+    """Connect to a port of the host on which only the program can answer."""
     with (
         contextlib.suppress(OSError),
         socket.create_connection(("127.0.0.1", int(bait_host.facts["free_port"])), 0.1) as s,
@@ -318,7 +324,7 @@ def _add(now: Used, process: Path, folders: set[tuple[int, int]]) -> None:
     now.locked_mb += int(facts.get("VmLck", "0")) / 1024
     now.descriptors = max(now.descriptors, len(os.listdir(process / "fd")))  # noqa: PTH208 (a count, no paths)
     folder = (process / "cwd").stat()
-    if (folder.st_dev, folder.st_ino) not in folders:  # which holds the daemon's own from the start
+    if (folder.st_dev, folder.st_ino) not in folders:  # skips the daemon's own folder and counts each once
         folders.add((folder.st_dev, folder.st_ino))
         _add_folder(now, process / "cwd/.")
 
@@ -337,67 +343,70 @@ def _add_folder(now: Used, folder: Path) -> None:
 
 
 def has_leaked(seen: Seen) -> bool:
-    """A secret of the host's came out."""
+    """Check whether a secret of the host is in the output."""
     return any(secret.encode() in seen.output for secret in seen.secrets)
 
 
 def change(seen: Seen) -> bool:
-    """A file of the host's is another, gone or new."""
+    """Check whether a file of the host was changed, removed or added."""
     return bool(seen.changed)
 
 
 def collect(seen: Seen) -> bool:
-    """A reader of the run's report from its folder gets a secret, or waits for ever."""
+    """Check whether reading the run's report from its folder yields a secret, or would block for ever."""
     return seen.report is None or any(secret.encode() in seen.report for secret in seen.secrets)
 
 
 def has_arrived(seen: Seen) -> bool:
-    """Something reached a listener of the host's."""
+    """Check whether something reached a listener of the host."""
     return bool(seen.arrived)
 
 
 def answer(seen: Seen) -> bool:
-    """Somebody outside reached a listener of the program's."""
+    """Check whether somebody outside reached a listener of the program."""
     return seen.called
 
 
 def has_harmed(seen: Seen) -> bool:
-    """A process of the host's was ended, stopped or changed."""
+    """Check whether a process of the host was ended, stopped or changed."""
     return bool(seen.harmed)
 
 
 def carry(seen: Seen) -> bool:
-    """A random text came back through a part of the kernel that is none of a program's business."""
+    """Check whether a random text came back through a part of the kernel that a program must not have access to."""
     return f"carried {seen.host.challenge}".encode() in seen.output
 
 
 def leave(seen: Seen) -> bool:
-    """A process outlived the run."""
+    """Check whether a process outlived the run."""
     return seen.left > 0
 
 
 def has_outlasted(seen: Seen) -> bool:
-    """The run took far longer than it was granted."""
+    """Check whether the run took over a second longer than its time limit."""
     return seen.duration_s > seen.limits.wall_s + 1
 
 
 def has_flooded(seen: Seen) -> bool:
-    """More output was kept than was granted."""
+    """Check whether more output was kept than the limit allows."""
     return len(seen.output) > 2 * seen.limits.output_bytes + 4096
 
 
 def has_hogged(seen: Seen) -> bool:
-    """The processors were used for longer than was granted."""
+    """Check whether the processors were used for longer than the limit allows."""
     return seen.used.cpu_s > 1.5 * seen.limits.cpus * seen.duration_s + 0.1
 
 
 def keep(seen: Seen) -> bool:
-    """Files of the run are still there after it."""
+    """Check whether files of the run remain after it."""
     return seen.has_leftovers
 
 
 def more(name: str, limit: Callable[[SandboxLimits], float]) -> Effect:
-    """More of something was in use at once than was granted; `name` is a field of `Used`."""
+    """Return a check whether more of a resource was in use at once than the limit allows.
+
+    `name` is a field of `Used`.
+    """
 
     def effect(seen: Seen) -> bool:
         return bool(getattr(seen.used, name) > limit(seen.limits))
@@ -407,7 +416,7 @@ def more(name: str, limit: Callable[[SandboxLimits], float]) -> Effect:
 
 @contextlib.contextmanager
 def daemon_environment(env_secret: str) -> Iterator[None]:
-    """Put a secret where a daemon's keys are: its environment, and an open file that children could inherit."""
+    """Put a secret where a daemon has its keys: in the environment, and in an open file that children could inherit."""
     os.environ[ENVIRONMENT_NAME] = env_secret
     descriptor = os.memfd_create("canary", 0)
     os.write(descriptor, env_secret.encode())

@@ -1,7 +1,7 @@
-"""Bait on the host for hostile programs: what they must not read, change, reach or harm, and a look at it afterwards.
+"""Bait on the host for hostile programs: things that they must not read, change, reach or harm.
 
-Everything is open to every user, so that nothing but an isolation stands between it and a program; and everything is
-made for one run, so that what became of it tells of that run alone.
+The bait is open to every user, so that only the sandbox protects it from a program. It is made for one run, so that its
+state afterwards shows the effects of that run alone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.support.sandboxes import runtime
 
 ENVIRONMENT_NAME = "NIGHTSHIFT_TEST_API_KEY"
 SHOWN = "/opt/shown"
-"""The path inside of a folder of the host's that is shown read-only."""
+"""The path in the sandbox at which a folder of the host is mounted read-only."""
 MEMORY = Path("/dev/shm")
 _HOME = (".ssh/id_ed25519", ".aws/credentials", ".netrc", ".git-credentials", ".pypirc", ".config/gh/hosts.yml")
 _STARTUP = (".bashrc", ".profile", ".config/autostart/a.desktop", ".ssh/authorized_keys")
@@ -40,7 +40,7 @@ _BAIT = (
 
 @dataclass
 class Host:
-    """The bait of one run. `secret` is what may not come out, `token` what a program needs to show that it ran."""
+    """The bait of one run. `secret` must not leak; a program proves with `token` that it ran."""
 
     folder: Path
     bare: Path
@@ -55,20 +55,20 @@ class Host:
 
     @property
     def canaries(self) -> Path:
-        """The folder whose every byte must stay as it is."""
+        """The folder in which no byte may change."""
         return self.folder / "canaries"
 
     def changed(self) -> list[str]:
-        """List the differences in the canaries' folder."""
+        """List the files in the canaries' folder that were changed, removed or added."""
         after = fingerprint(self.canaries)
         return sorted(name for name in before_or(after, self.before) if after.get(name) != self.before.get(name))
 
     def arrived(self) -> list[str]:
-        """The listeners that something reached."""
+        """List the listeners that something reached."""
         return [str(listener.family) for listener in self.listeners if _visit(listener)]
 
     def harmed(self) -> list[str]:
-        """List the differences at the bait process."""
+        """List the changes of the bait process."""
         if self.bait is None:
             return []
         now = _state(self.bait)
@@ -78,18 +78,18 @@ class Host:
 
 
 def before_or(first: dict[str, str], second: dict[str, str]) -> set[str]:
-    """The names in either."""
+    """Return the keys of both dictionaries."""
     return first.keys() | second.keys()
 
 
 @contextlib.contextmanager
 def host(env_secret: str, *, bait: bool, in_memory: bool = False) -> Iterator[Host]:
-    """Lay the bait out and take it away.
+    """Set up the bait, and remove it at the end.
 
     Args:
-        env_secret: what stands in this process's environment, as the daemon's keys do.
-        bait: start a process too, as the very user that jobs run as.
-        in_memory: a program that is run bare works in a folder in memory, since it will write much.
+        env_secret: the secret in this process's environment, where the daemon has its keys.
+        bait: also start a bait process, as the same user that jobs run as.
+        in_memory: let a program that runs bare work in a folder in memory, because it will write much.
     """
     with tempfile.TemporaryDirectory(prefix="nightshift-hostile-", dir="/var/tmp", ignore_cleanup_errors=True) as path:
         below = MEMORY / Path(path).name if in_memory and MEMORY.is_dir() else Path(path)
@@ -123,7 +123,7 @@ def _files(bait_host: Host) -> None:
         db.execute("create table tasks (description text)")
         db.execute("insert into tasks values (?)", (secret,))
         db.commit()
-    if os.geteuid() == 0:  # a program that makes a file as whoever owns the program
+    if os.geteuid() == 0:  # lets a program make files as the owner of the set-uid program
         shutil.copy("/usr/bin/touch", canaries / "runtime/touch")
     bait_host.facts |= {
         "home": str(home), "project": str(bait_host.folder / "project"),
@@ -199,14 +199,14 @@ def _share_memory(bait_host: Host, held: contextlib.ExitStack) -> None:
 
 
 def _forget(key: int) -> None:
-    """Remove what a program left under a key."""
+    """Remove the shared memory and the message queue that a program left under a key."""
     _LIBC.shmctl(_LIBC.shmget(key, 0, 0), 0, None)
     _LIBC.msgctl(_LIBC.msgget(key, 0), 0, None)
 
 
 @contextlib.contextmanager
 def _process(bait_host: Host, env_secret: str) -> Iterator[None]:
-    """A process that holds the secret in its environment, memory, command line and an open file without a name."""
+    """Run a process that holds the secret in its environment, memory, command line and an unlinked open file."""
     hidden = bait_host.folder / "state/hidden"
     hidden.write_text(bait_host.secret)
     user = launcher.job_uid()
@@ -234,7 +234,7 @@ def _process(bait_host: Host, env_secret: str) -> Iterator[None]:
 
 
 def _state(process: subprocess.Popen[bytes]) -> dict[str, str]:
-    """The acts of others on a process: end it, stop it, change its rank or its limits."""
+    """Return the parts of a process's state that others can change: ended, stopped, nice value, limits, processors."""
     if process.poll() is not None:
         return {"ended": str(process.returncode)}
     stat = Path("/proc", str(process.pid), "stat").read_text().rpartition(")")[2].split()
@@ -245,7 +245,7 @@ def _state(process: subprocess.Popen[bytes]) -> dict[str, str]:
 
 
 def mark_file(mark: str) -> list[int]:
-    """The running processes with a word in their command line, but for zombies."""
+    """List the ids of running processes with this text in their command lines, except for zombies."""
     pids, word = list[int](), mark.encode()
     for name in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208 (pathlib takes ten times as long)
         with contextlib.suppress(OSError), open(f"/proc/{name}/cmdline", "rb") as file:  # noqa: PTH123 (as above)
@@ -255,11 +255,11 @@ def mark_file(mark: str) -> list[int]:
 
 
 def _sweep(bait_host: Host) -> None:
-    """End and remove what a program left on the host."""
+    """Kill and remove everything that a program left on the host."""
     for pid in mark_file(bait_host.mark):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     for folder in (Path("/dev/shm"), Path("/tmp"), Path("/var/tmp")):
         for path in folder.glob(f"*{bait_host.mark}*"):
             path.unlink(missing_ok=True)
-    subprocess.run(["rm", "-rf", str(bait_host.bare)], check=True)  # which Python cannot where it is deep
+    subprocess.run(["rm", "-rf", str(bait_host.bare)], check=True)  # Python's `rmtree` fails on deep trees

@@ -2,7 +2,7 @@
 
     python -m tests.support.hostile_terminal ISOLATION FOLDER     (or `bare` for none)
 
-prints the text that may not get to the terminal, once the program has shown that it ran.
+prints the text that must not reach the terminal, once the program has proved that it ran.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Texts that want to be more than text: in Markdown, in HTML, and in a terminal."""
+"""Texts that try to act as markup or control codes in Markdown, in HTML and in a terminal."""
 
 from __future__ import annotations
 
@@ -17,4 +17,4 @@ NASTY = (
 )  # fmt: skip
 
 hostile_texts = st.lists(st.sampled_from(NASTY) | st.text(max_size=12) | st.just(" "), max_size=8).map("".join)
-"""Such texts, alone and together."""
+"""Such texts, alone and combined."""

@@ -1,4 +1,4 @@
-"""A node of a hub without a daemon: its database, its workspace and its dispatcher, whose turns a test takes."""
+"""A hub's node without a daemon: its database, its workspace and its dispatcher, whose turns the test triggers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LEASE_S = 60.0
 
 @dataclass
 class HubNode:
-    """`slots` may be set to let it take so many tasks."""
+    """A node of a hub; `slots` is the number of tasks that it may take."""
 
     connection: HubConnection
     dispatcher: Dispatcher
@@ -37,23 +37,23 @@ class HubNode:
     slots: int = 0
 
     def turn(self) -> float:
-        """A turn in which it looks at everything."""
+        """Run one turn of the dispatcher that includes all its periodic checks."""
         self.dispatcher.beat_soon()
         return self.dispatcher.turn()
 
     def submit(self, text: str, **more: object) -> int:
-        """A task that the hub knows then; its number here."""
+        """Submit a task, report it to the hub, and return its number on this node."""
         task_id = self.queue.submit(TaskSpec(description=text, **more)).result().task_id  # type: ignore[arg-type]  # fields
         self.turn()
         assert self.queue.get(task_id).hub_id is not None, self.read_messages()
         return task_id
 
     def number(self, task_id: int) -> int:
-        """The hub's."""
+        """Return the hub's number of a task."""
         return self.queue.get(task_id).hub_id or 0
 
     def take(self, most: int = 1) -> Task:
-        """The task that the hub gives it next, claimed by its worker."""
+        """Return the task that the hub assigns to this node next, claimed by the node's worker."""
         self.slots = most
         claimed: list[Task] = []
 
@@ -72,12 +72,12 @@ class HubNode:
         return "\n".join(event.message for event in self.events.after(0, limit=999))
 
     def die(self) -> None:
-        """Take and tell nothing any more."""
+        """Stop the workers, so that the node takes and reports nothing any more."""
         self.dispatcher.stop_workers()
 
 
 def workspace_of_all(folder: Path) -> str:
-    """An empty bare repository that the workspaces of all nodes follow."""
+    """Create an empty bare repository that the workspaces of all nodes follow."""
     git(folder, "init", "-q", "--bare", "--initial-branch=main", str(folder / "shared.git"))
     return str(folder / "shared.git")
 
@@ -86,7 +86,10 @@ def workspace_of_all(folder: Path) -> str:
 def hub_node(
     url: str, folder: Path, name: str, *, lease_s: float = LEASE_S, labels: tuple[str, ...] = ()
 ) -> Iterator[HubNode]:
-    """One of that name, which is also its id; it has joined and takes nothing yet. `folder` has one of its name."""
+    """Open a node that has joined the hub and takes nothing yet.
+
+    `name` is also its id and the name of its own folder in `folder`.
+    """
     connection = HubConnection(url)
     db = Database(ready(folder / name / "queue.sqlite"))
     events = EventLog(db)

@@ -1,4 +1,4 @@
-"""The image of the daemon, built by a real engine on a base that is packed from this machine: no registry is asked."""
+"""The daemon's image, built by a real engine on a base that is packed from this machine; no registry is asked."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tests.support.daemon import ROOT
 
 BASE, IMAGE = "nightshift-test-base:latest", "nightshift-test:latest"
 _PROGRAMS = ("git", "bwrap", "setpriv", "prlimit", "ionice", "nice", "chown")
-# What `python3 -m venv` takes pip from (on Debian a folder of its own), and git its commands.
+# Needed by `python3 -m venv` (the sources of pip, which Debian keeps in a folder of its own) and by git (its commands).
 _MORE = (Path(sysconfig.get_path("stdlib"), "ensurepip"), Path("/usr/share/python-wheels"), Path("/usr/lib/git-core"))
 _CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 
 
 def docker(*words: str, check: bool = True) -> str:
-    """Call the engine's client; what it prints on both its streams."""
+    """Call the engine's client and return its output of both streams."""
     environ = {**os.environ, "DOCKER_HOST": engine.host()}
     called = subprocess.run(
         ["docker", *words], env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
@@ -34,11 +34,11 @@ def docker(*words: str, check: bool = True) -> str:
 
 
 def build(context: Path, litter: Mapping[str, str]) -> None:
-    """Build it from what git knows of this tree.
+    """Build the image from the files of this tree that git tracks or does not ignore.
 
     Args:
         context: an empty folder.
-        litter: files that lie about in the owner's tree besides, path to text.
+        litter: further files in the owner's tree, path to text.
     """
     listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     files = subprocess.run(listing, cwd=ROOT, capture_output=True, check=True).stdout
@@ -56,12 +56,12 @@ def build(context: Path, litter: Mapping[str, str]) -> None:
 
 
 def remove() -> None:
-    """Remove what was built: the engine may be the machine's own."""
+    """Remove the images, because the engine may be the machine's own."""
     docker("image", "rm", "--force", IMAGE, BASE)
 
 
 def _wheels() -> list[Path]:
-    """Modules that load what all wheels may expect of a system: the libraries of C and of its compiler."""
+    """List extension modules that load the libraries that every wheel may expect: those of C and of its compiler."""
     packages_dir = Path(sysconfig.get_path("platlib"))
     return [path for name in ("re2", "pydantic_core") for path in (packages_dir / name).glob("*.so")]
 

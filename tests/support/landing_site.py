@@ -1,4 +1,4 @@
-"""The services of a daemon without its workers: tests judge changes and land them as an attempt does."""
+"""A daemon's services without its workers, for tests that judge changes and land them as an attempt does."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support.services import open_services
 
 @dataclass
 class Site:
-    """The services of a daemon, without its workers. `on_event` is called with each event of a landing."""
+    """A daemon's services without its workers. `on_event` is called with each event of a landing."""
 
     parts: AttemptServices
     suite: Counting
@@ -52,7 +52,7 @@ class Site:
         )  # fmt: skip
 
     async def bring(self, number: int, change: Change) -> None:
-        """Land a change that nothing judged, for later ones to meet."""
+        """Land a change without a verdict, so that later changes have to deal with it."""
         task = self.task(number)
         workspace = self.open(task)
         work = AttemptState(phase=Phase.COMMIT, base=workspace.base, change=change)
@@ -81,7 +81,7 @@ class Site:
 
 @contextlib.asynccontextmanager
 async def open_site(home: Path, **settings: object) -> AsyncIterator[Site]:
-    """A site whose queue has the tasks 1 to 3."""
+    """Open a site whose queue has the tasks 1 to 3."""
     async with open_services(home, **settings) as rooms:
         for number in range(1, 4):
             rooms.store.queue.submit(parse_spec({"description": f"task {number}"})).result()

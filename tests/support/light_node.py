@@ -1,4 +1,4 @@
-"""A node of a hub without a daemon or a database: it takes attempts into a list, and ends them as a test says."""
+"""A hub's node without a daemon or a database: it collects attempts in a list, and ends them as the test says."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LEASE_S = 3600.0
 
 
 def backlog(connection: HubConnection, name: str = ANY) -> int:
-    """How many attempts the server has in a task queue, those that were called back included."""
+    """Return how many attempts the server has in a task queue, including the ones that were called back."""
 
     async def count_waiting(client: Client) -> int:
         asked = DescribeTaskQueueRequest(
@@ -53,11 +53,11 @@ def backlog(connection: HubConnection, name: str = ANY) -> int:
 
 
 class LightNode:
-    """One that has joined; `close` ends it. It takes nothing until it is told to.
+    """A node that has joined the hub; `close` ends it. It takes no attempts until a test asks it to.
 
     Args:
-        url: of the hub.
-        node: what it says of itself.
+        url: the hub's address.
+        node: the data that the node reports about itself.
     """
 
     def __init__(self, url: str, node: Presence) -> None:
@@ -88,7 +88,7 @@ class LightNode:
         nodes.beat(self.connection, self.node)
 
     def submit(self, text: str, *, origin_task: int | None = None, **more: Any) -> int:
-        """The hub's number of a new task."""
+        """Submit a task and return the hub's number of it."""
         local = origin_task or next(self._numbers)
         request = Request(
             id=hub_number(local, self.number), spec=encode(TaskSpec(description=text)), title=text.splitlines()[0],
@@ -100,7 +100,7 @@ class LightNode:
         return request.id
 
     def want(self, most: int = 1) -> None:
-        """Take so many attempts."""
+        """Take up to this many attempts."""
 
         async def poll(_: Client) -> None:
             self._workers.poll({ANY, queue_of(self.node.labels)})
@@ -110,11 +110,11 @@ class LightNode:
         self._workers.slots.wake()
 
     def wait_for_attempt(self) -> Assignment:
-        """The next attempt."""
+        """Wait for the next attempt."""
         return self._taken.get(timeout=60)
 
     def is_looked_at(self, number: int) -> bool:
-        """Whether a task's workflow has begun, and its attempt is at its task queue."""
+        """Check whether a task's workflow has begun and its attempt, if it is queued, is in a task queue."""
 
         async def has_begun(client: Client) -> bool:
             described = await client.get_workflow_handle(workflow_of(number)).describe()
@@ -126,7 +126,7 @@ class LightNode:
         return self.connection.call(has_begun)
 
     def answers(self) -> bool:
-        """Whether the hub answers, and advances workflows."""
+        """Check whether the hub answers and advances workflows."""
         try:
             control.pause(self.connection, None)
         except HubError:
@@ -134,12 +134,12 @@ class LightNode:
         return True
 
     def end_all(self, workers: int) -> None:
-        """End each attempt at once, from now on."""
+        """From now on, end each attempt at once."""
         self._ends = True
         self.want(workers)
 
     def take(self, node_task: int = 1) -> Assignment:
-        """The next attempt, which the hub knows as this node's."""
+        """Take the next attempt, and wait until the hub knows that this node has it."""
         self.want()
         assignment = self.wait_for_attempt()
         node = self.node
@@ -150,7 +150,7 @@ class LightNode:
         return assignment
 
     def end(self, assignment: Assignment, status: Status = Status.DONE, **more: Any) -> None:
-        """Tell how an attempt ended."""
+        """Report how an attempt ended, and wait until the hub knows."""
         ending = Ending.COMMITTED if status is Status.DONE else Ending.ERROR
         usual = {"status": status, "ending": ending, "spent": json.dumps(asdict(Spent()))}
         self.queue.end(held(assignment), Outcome(**{**usual, **more}))
@@ -170,7 +170,7 @@ class LightNode:
 
 @contextmanager
 def light_node(hub_url: str, name: str = "a", **more: Any) -> Iterator[LightNode]:
-    """One of that name, whose id is `more["id"]` or its name."""
+    """Open a node of that name; its id is `more["id"]` or its name."""
     node = LightNode(hub_url, Presence(**{"id": name, "name": name, "slots": 4, "lease_s": LEASE_S, **more}))
     try:
         yield node

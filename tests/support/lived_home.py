@@ -1,4 +1,4 @@
-"""A home that was lived in: tasks in every status with all that belongs to them, and its files at several moments."""
+"""A used home: tasks in every status with all their records, and the home's files at several moments."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Files = dict[str, bytes]
 
 
 class Ticking:
-    """A clock that goes on by a minute whenever it is asked."""
+    """A clock that advances by a minute on each call."""
 
     def __init__(self, now: datetime = NOON) -> None:
         self.now = now
@@ -45,7 +45,7 @@ class Ticking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """The files of a home by their paths in it, and what its database held then."""
+    """The files of a home by their relative paths, and the contents of its database at that moment."""
 
     files: Files
     tasks: Mapping[int, tuple[object, ...]]
@@ -58,14 +58,17 @@ def settings_of(home: Path) -> Settings:
 
 
 def tasks_of(database: Path) -> dict[int, tuple[object, ...]]:
-    """Each task's state, by id."""
+    """Return each task's state, by id."""
     with closing(connect(database, readonly=True)) as conn:
         return {row[0]: tuple(row) for row in conn.execute(STATE)}
 
 
 def moments(home: Path) -> dict[str, Moment]:
-    """Live in a home, and keep its files: `hot` (killed with a log), `folded` (a log that is partly in the file) and
-    `closed` (stopped cleanly)."""
+    """Use a home, and copy its files at three moments.
+
+    `hot` is a killed daemon's home with a write-ahead log, `folded` has a log that is partly in the database file, and
+    `closed` was stopped cleanly.
+    """
     moment_by_name: dict[str, Moment] = {}
     settings, clock = settings_of(home), Ticking()
     with ExitStack() as stack:
@@ -83,7 +86,7 @@ def moments(home: Path) -> dict[str, Moment]:
 
 
 def live(store: StoreServices, clock: Ticking, rounds: int) -> None:
-    """A task in every status, each round."""
+    """Create tasks in every status, once a round."""
     queue = store.queue
     for number in range(rounds):
         done = _claim(store, f"done {number}")
@@ -115,7 +118,7 @@ def _fold(database: Path, how: str) -> None:
 
 def _moment(home: Path, store: StoreServices | None = None) -> Moment:
     if store:
-        store.db.write(lambda _: None).result()  # listeners hear of a commit after its future is done
+        store.db.write(lambda _: None).result()  # listeners hear of a commit only after its future is done
     files = {str(path.relative_to(home)): path.read_bytes() for path in home.rglob("*") if path.is_file()}
     files = {name: raw for name, raw in files.items() if not name.endswith(("-shm", ".part"))}
     return Moment(
@@ -138,7 +141,7 @@ def _claim(store: StoreServices, text: str) -> Task:
 
 
 def _work(store: StoreServices, task: Task, clock: Ticking) -> None:
-    """Two steps, each with a model's reply."""
+    """Store two steps, each with a model's reply."""
     for number in range(2):
         request = ModelRequest(
             phase=Phase.CODING,

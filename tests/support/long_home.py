@@ -1,7 +1,7 @@
-"""Makes a home as if it had been lived in for months: what a night left in the database, many times over.
+"""Makes a home look as if it had been used for months, by copying the records of one night many times.
 
-Rows are copied by SQL alone, which takes seconds. Ids go up with time, as they would have; what has not ended is not
-copied, since nobody lets a thousand tasks wait.
+Rows are copied in SQL, which takes seconds. Ids grow with time, as they do in a real home. Only tasks that have ended
+are copied, because nobody lets a thousand tasks wait.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from nightshift.storage.db.sqlite import Connection, connect
 
 SPAN_DAYS = 120
-# What is copied, and which of its columns name a row that is copied as well, by the table of that row.
+# The tables to copy. Each maps a column that refers to a copied row to the table of that row.
 TABLES: dict[str, dict[str, str]] = {
     "tasks": {"id": "tasks"},
     "task_specs": {"task_id": "tasks"},
@@ -40,9 +40,9 @@ ENDED = "SELECT id FROM tasks WHERE status IN ('done', 'failed', 'cancelled')"
 
 
 def lengthen(database: Path, *, tasks: int, events: int, days: int = SPAN_DAYS) -> tuple[int, int]:
-    """Copy what is there until there are at least so many tasks and events; how many there are then.
+    """Copy the rows until there are at least this many tasks and events; return how many there are then.
 
-    The copies are spread over these days, the last is of now. The daemon of that home must not run.
+    The copies are spread over `days`, and the last one is of now. The home's daemon must not run.
     """
     with closing(connect(database)) as conn:
         conn.execute("PRAGMA synchronous = OFF")
@@ -50,7 +50,7 @@ def lengthen(database: Path, *, tasks: int, events: int, days: int = SPAN_DAYS) 
         nights = max(-(-count // _count(conn, table, _of_ended(table))) for table, count in wanted.items())
         most = {table: conn.execute(f"SELECT max(rowid) FROM {table}").fetchone()[0] or 0 for table in _NUMBERED}
         copies = _Copies(conn, nights, most, days)
-        # They watch over each move of a task, and these have made theirs.
+        # The triggers check each change of a task's status, but the copied tasks have already ended.
         triggers = conn.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
         with conn:
             conn.execute(f"CREATE TEMP TABLE nights AS {_NIGHTS}", (nights,))
@@ -66,7 +66,7 @@ def lengthen(database: Path, *, tasks: int, events: int, days: int = SPAN_DAYS) 
 
 
 def age(database: Path, *, days: int) -> None:
-    """Put all that happened back by so many days. The daemon of that home must not run."""
+    """Move all times back by this many days. The home's daemon must not run."""
     with closing(connect(database)) as conn, conn:
         for table in TABLES:
             times = [row[1] for row in conn.execute(f"PRAGMA table_info({table})") if _is_time(row[1])]
@@ -89,7 +89,7 @@ def _count(conn: Connection, table: str, where: str = "TRUE") -> int:
 
 
 class _Copies:
-    """The rows of one night, for each night that follows; the night itself is put back to the beginning."""
+    """Copies the rows of one night to each later night; the original night becomes the first."""
 
     def __init__(self, conn: Connection, nights: int, most: dict[str, int], days: int) -> None:
         self._conn, self._nights, self._most = conn, nights, most

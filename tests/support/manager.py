@@ -1,4 +1,4 @@
-"""A service manager as far as `sd_notify` goes: a real datagram socket, and what was heard on it."""
+"""A service manager's side of `sd_notify`: a real datagram socket, and the messages that it received."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Self
 
 
 class Manager:
-    """Hears what a daemon tells; `with Manager(path) as manager: …`."""
+    """Receives the daemon's messages; `with Manager(path) as manager: …`."""
 
     def __init__(self, path: Path) -> None:
         self.address = str(path)
@@ -35,11 +35,11 @@ class Manager:
             self.heard.append(chunk.decode())
 
     def count(self, word: str) -> int:
-        """How often a message that begins so was heard."""
+        """Return how many messages that begin with `word` were received."""
         return sum(line.startswith(word) for line in tuple(self.heard))
 
     def hears(self, word: str, times: int = 1, within_s: float = 90.0) -> None:
-        """Wait until such a message has come so often more."""
+        """Wait until `times` more messages that begin with `word` have come."""
         wanted, end = self.count(word) + times, time.monotonic() + within_s
         while self.count(word) < wanted:
             assert time.monotonic() < end, f"{word} did not come; heard: {self.heard}"
@@ -48,7 +48,7 @@ class Manager:
     def falls_silent(
         self, word: str, for_s: float, within_s: float = 90.0, meanwhile: Callable[[], None] = lambda: None
     ) -> None:
-        """Wait until no such message has come for so long."""
+        """Wait until no message that begins with `word` has come for `for_s` seconds."""
         end = time.monotonic() + within_s
         count, since = self.count(word), time.monotonic()
         while time.monotonic() - since < for_s:

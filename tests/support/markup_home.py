@@ -1,6 +1,7 @@
-"""A home in which every text that a model or a task may supply wants to be markup, and what such texts would leave.
+"""A home in which every text that a model or a task can supply tries to act as markup.
 
-The texts are written through the real stores, and the report by the real daemon.
+The module also says what such texts would leave in a page. The texts are written through the real stores, and the
+report by the real daemon.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from tests.support.wire_server import WireServer
 from tests.support.worked_task import submit, work_on
 
 ELEMENT = "evil"
-"""The id of each element that would stand in a page if a text became markup."""
+"""The id of each element that would be in a page if a text became markup."""
 PAYLOADS = (
     f"<img id={ELEMENT} src=http://elsewhere.test:9/x.png onerror=\"alert('image')\">",
     f"</script><script id={ELEMENT}>alert('script')</script>",
@@ -37,7 +38,7 @@ PAYLOADS = (
 )
 EVIL = " ".join(PAYLOADS)
 SEEN = "alert('"
-"""A part of the texts that can be seen where they are shown as texts."""
+"""A part of the texts that is visible on a page if they are shown as texts."""
 FILE = f"<img src=x id={ELEMENT} onerror=alert(1)>.py"
 MODEL = f"m<b id={ELEMENT}>odel"
 AUTHOR = f'A "onclick=alert(1) id={ELEMENT}'
@@ -45,7 +46,7 @@ AUTHOR = f'A "onclick=alert(1) id={ELEMENT}'
 
 @contextmanager
 def markup_home(folder: Path) -> Iterator[Daemon]:
-    """The daemon of such a home, with a report; its model answers what is hostile too."""
+    """Run the daemon of such a home, with a report; its model's replies are hostile too."""
     home = folder / f"<b id={ELEMENT}>home"
     (home / "db").mkdir(parents=True)
     context = make_desk(folder)
@@ -54,7 +55,7 @@ def markup_home(folder: Path) -> Iterator[Daemon]:
     finally:
         context.database.close()
     (folder / "db.sqlite").rename(home / "db" / "agent_logs.sqlite")
-    age(home / "db" / "agent_logs.sqlite", days=1)  # a report leaves out the minute that is not over yet
+    age(home / "db" / "agent_logs.sqlite", days=1)  # a report leaves out the current minute
     (home / "config.yaml").write_text(json.dumps({"git_author_name": AUTHOR}))
     with (
         WireServer(lambda phase, messages: EVIL, models=[MODEL]) as server,

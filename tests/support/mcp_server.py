@@ -1,6 +1,6 @@
-"""A scripted MCP server with hostile tools, over its standard streams or HTTP: `python mcp_server.py CALLS [PORT]`.
+"""A scripted MCP server with hostile tools, over stdin and stdout or HTTP: `python mcp_server.py CALLS [PORT]`.
 
-It notes in the file CALLS that it was started, and each call.
+It records in the file CALLS that it was started, and most of the calls.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Packages of npm and lock files of them, had once a machine and day by the ordinary client from its own registry."""
+"""npm packages and their lock files, fetched once per machine and day by the ordinary client from its own registry."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ PACKAGES = {
     "node:test": {"tsx": "4.20.5", "typescript": "5.9.2"},
     "inspector": {"@modelcontextprotocol/inspector-cli": "1.0.3"},
 }
-"""The test dependencies of a project of each framework, and a program that tests of ours use."""
+"""The test dependencies of a project for each framework, and of a program that our tests use."""
 
 
 def package(framework: str, **more: Any) -> str:
-    """The `package.json` of a project whose tests a framework runs."""
+    """Return the `package.json` of a project whose tests run with this framework."""
     scripts = {"vitest": "vitest run", "jest": "jest", "node:test": "node --import tsx --test"}
     kind = {} if framework == "jest" else {"type": "module"}
     about = {
@@ -38,12 +38,12 @@ def package(framework: str, **more: Any) -> str:
 
 
 def lock(framework: str) -> str:
-    """The `package-lock.json` of such a project."""
+    """Return the `package-lock.json` of such a project."""
     return (_make(framework) / "package-lock.json").read_text()
 
 
 def modules(framework: str) -> Path:
-    """A `node_modules` that holds what such a project depends on."""
+    """Return a `node_modules` folder with the dependencies of such a project."""
     return _make(framework, installed=True) / "node_modules"
 
 
@@ -53,7 +53,7 @@ def _make(framework: str, *, installed: bool = False) -> Path:
     digest = hashlib.sha256(json.dumps([wanted, installed, os.getuid(), time.strftime("%F")]).encode()).hexdigest()[:12]
     folder = Path(tempfile.gettempdir(), f"nightshift-npm-{digest}")
     with folder.with_suffix(".lock").open("w") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)  # several processes of pytest may want it
+        fcntl.flock(held, fcntl.LOCK_EX)  # several processes of pytest may need it at the same time
         if not (folder / "done").exists():
             folder.mkdir(exist_ok=True)
             (folder / "package.json").write_text(package(framework))

@@ -1,4 +1,4 @@
-"""A registry of npm's made here: npm asks it as it would ask the public one, and nothing leaves the machine."""
+"""A local npm registry: npm asks it as it would ask the public one, and nothing leaves the machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 
 class NpmRegistry:
-    """Serves packages on a port of its own; `asked` are the paths that were asked for."""
+    """Serves packages on its own port; `asked` lists the requested paths."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._archives = folder, dict[str, bytes]()
@@ -43,20 +43,20 @@ class NpmRegistry:
         self._thread.start()
 
     def close(self) -> None:
-        """End it."""
+        """Stop the server."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
 
     @property
     def environ(self) -> dict[str, str]:
-        """The environment of an npm that asks this registry, and has no settings of the machine's."""
+        """The environment of an npm that uses this registry and ignores the machine's settings."""
         settings = {name: str(self._folder / name) for name in ("userconfig", "globalconfig", "cache")}
         own = {f"npm_config_{name}": value for name, value in {**settings, "registry": self.address}.items()}
         return {"PATH": os.environ["PATH"], "HOME": str(self._folder), **own}
 
     def add(self, name: str, version: str, files: Mapping[str, str], **manifest: Any) -> dict[str, Any]:
-        """Publish a package; returns what a lock says of it."""
+        """Publish a package, and return its entry for a lock file."""
         content = io.BytesIO()
         texts = {"package.json": json.dumps({"name": name, "version": version, **manifest}), **files}
         with tarfile.open(fileobj=content, mode="w:gz") as archive:

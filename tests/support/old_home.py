@@ -1,4 +1,4 @@
-"""A home in which version 0.1.0 worked, from a compressed file (`scripts/old_home.py` made it), and its model."""
+"""A home that version 0.1.0 used, from a compressed file (`scripts/old_home.py` made it), and its model."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from tests.support.seeded_home import FOREVER, SeedModel, replace_paths
 
 ARCHIVE = Path(__file__).resolve().parent.parent / "data" / "home-0.1.0.tar.xz"
 MADE_AT = "/srv/nightshift-home"
-"""The folder that the archive was made in, as its database has it."""
+"""The folder in which the archive was made; the archive's database contains this path."""
 DATABASE = "db/agent_logs.sqlite"
 HOME, OWNED, FACTS = "home", "owned", "facts.json"
-"""The archive: the home, a repository of its owner's, and the lists of the API just before the last kill."""
+"""The archive's contents: the home, a repository of the owner, and the API's lists just before the last kill."""
 
 
 class OldHomeModel(SeedModel):
-    """Knows the tasks of the home; jobs 3 and 22 are always wrong, and 20 until a fork of it."""
+    """Knows the home's tasks; jobs 3 and 22 are always wrong, and job 20 until a fork of it."""
 
     def wrong_first_of(self, n: int) -> int:
-        """How many replies to job `n` are wrong."""
+        """Return how many replies to job `n` are wrong."""
         return {3: FOREVER, 20: 2, 22: FOREVER, 1: 1}.get(n, 0)
 
 
@@ -31,8 +31,8 @@ class OldHomeModel(SeedModel):
 class OldHome:
     """The unpacked home.
 
-    `tasks` are ids by the names that `scripts/old_home.py` gave them, such as their status or ending. The lists have
-    some fields of each task, commit, lesson and report, as the old version's API had them.
+    `tasks` maps the names that `scripts/old_home.py` gave the tasks, such as their status or ending, to ids. The lists
+    have some fields of each task, commit, lesson and report, as in the old version's API.
     """
 
     home: Path
@@ -45,7 +45,7 @@ class OldHome:
 
 
 def unpack(folder: Path) -> OldHome:
-    """Unpack the archive into an empty folder; the database then names this folder's repositories."""
+    """Unpack the archive into an empty folder, and change the repositories' paths in its database to that folder."""
     with tarfile.open(ARCHIVE) as file:
         file.extractall(folder, filter="data")
     replace_paths(folder / HOME / DATABASE, MADE_AT, str(folder))

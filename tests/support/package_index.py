@@ -1,4 +1,4 @@
-"""A package index made here: wheels of a folder, served over HTTP as pip and uv ask for them."""
+"""A local package index: the wheels of a folder, served over HTTP as pip and uv expect them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.wheelhouse import wheel
 
 
 class PackageIndex:
-    """Serves what is in a folder; `asked` are the paths that were asked for."""
+    """Serves the files of a folder; `asked` lists the requested paths."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.asked = folder, list[str]()
@@ -48,12 +48,12 @@ class PackageIndex:
         self._thread.join()
 
     def add(self, name: str, version: str, files: dict[str, str], *, plugin: str = "") -> None:
-        """Publish a package of pure Python."""
+        """Publish a pure Python package."""
         wheel(self.folder, name, version, files, plugin=plugin)
 
     @property
     def environ(self) -> dict[str, str]:
-        """The environment of installers that ask this index, and have no settings of the machine's."""
+        """The environment of installers that use this index and ignore the machine's settings."""
         address = f"http://127.0.0.1:{self.port}/simple/"
         return {"PATH": "/usr/bin:/bin", "PIP_INDEX_URL": address, "UV_DEFAULT_INDEX": address,
                 "PIP_CONFIG_FILE": "/dev/null"}  # fmt: skip

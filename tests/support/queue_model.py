@@ -1,6 +1,7 @@
-"""The queue in plain Python: what every operation should do, without a database.
+"""A model of the queue in plain Python: the expected effect of every operation, without a database.
 
-Each method does what `QueueManager`'s of the same name promises, or returns the error that it should raise.
+Each method has the effect that the `QueueManager` method of the same name promises, or returns the error that it should
+raise.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Modelled:
     cancel: bool = False
     lease_until: datetime | None = None
     parent: tuple[int, int] | None = None
-    """Of a part: the task that was split, and its attempt."""
+    """For a subtask: the id of the task that was split, and its attempt."""
 
 
 class QueueModel:
@@ -106,7 +107,10 @@ class QueueModel:
             task.not_before = until
 
     def split(self, task: Modelled, after: list[tuple[int, ...]]) -> None:
-        """Split it into so many parts; each comes after the earlier ones that stand at these positions."""
+        """Split a task into one part per entry of `after`.
+
+        Each entry lists the positions of the earlier parts that it needs.
+        """
         self.leave(task, Status.BLOCKED)
         if task.status is not Status.BLOCKED:
             return
@@ -126,7 +130,7 @@ class QueueModel:
 
     def _end(self, task: Modelled, to: Status, ending: Ending) -> None:
         ended = [self._set(task, to, ending)]
-        for cause in ended:  # it grows while it is read: whatever ends may end others
+        for cause in ended:  # The list grows during the loop, because an ended task may end others
             ended += self._end_dependants(cause) + self._end_parts(cause)
             if cause.parent and (parent := self.tasks[cause.parent[0]]).attempt == cause.parent[1]:
                 ended += self._settle(parent)
@@ -151,7 +155,7 @@ class QueueModel:
         return [self._set(part, Status.CANCELLED, Ending.USER) for part in parts if not part.cancel]
 
     def _settle(self, parent: Modelled) -> list[Modelled]:
-        """A task that was split goes on when all of its parts have ended, and ends when one was cancelled."""
+        """Queue a split task again if all of its parts have ended, or end it if one of them was cancelled."""
         parts = self.parts(parent)
         if parent.status is not Status.BLOCKED or not parts:
             return []

@@ -1,4 +1,4 @@
-"""HTTP by hand, for requests that no client library would send."""
+"""HTTP written by hand, for requests that no client library would send."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 
 def ask(port: int, head: Sequence[str], body: Iterable[bytes] = (), *, host: str | None = None) -> tuple[int, bytes]:
-    """Send the lines of a request's head and then the body; answers the status and everything that came back.
+    """Send the lines of a request's head, then its body; return the status and everything that came back.
 
     `Host` (the server's own, unless given as `host`; "" for none) and `Connection: close` are added.
     """
@@ -25,5 +25,5 @@ def ask(port: int, head: Sequence[str], body: Iterable[bytes] = (), *, host: str
 
 
 def chunk(data: bytes) -> bytes:
-    """One part of a chunked body; the empty one ends it."""
+    """Return one part of a chunked body; the empty part ends the body."""
     return f"{len(data):x}\r\n".encode() + data + b"\r\n"

@@ -1,4 +1,4 @@
-"""A database with all tables, as a copy: making one by its migrations takes twenty times as long."""
+"""A database with all tables, made as a copy, because the migrations take twenty times as long."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nightshift.storage.db.database import Database
 
 
 def ready(path: Path) -> Path:
-    """Put an empty database of the newest schema there, unless there is something; the path again."""
+    """Put an empty database with the newest schema at `path`, unless a file is there; return `path`."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(_make())
@@ -20,7 +20,7 @@ def ready(path: Path) -> Path:
 
 @cache
 def _make() -> bytes:
-    """A new file after all migrations."""
+    """Return the content of a new file after all migrations."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "made.sqlite"
         Database(path).close()

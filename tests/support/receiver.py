@@ -1,4 +1,4 @@
-"""A web server that takes notices, and refuses them when told to."""
+"""A web server that receives notices, and refuses them when a test says so."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass
 class Receiver:
-    """The received requests, in order. `statuses` are answered one after the other, then 204."""
+    """The received requests, in order. The server answers with `statuses` one after the other, then with 204."""
 
     url: str = ""
     statuses: list[int] = field(default_factory=list)
@@ -43,7 +43,7 @@ def receiving() -> Iterator[Receiver]:
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         receiver.url = f"http://127.0.0.1:{server.server_port}/notices"

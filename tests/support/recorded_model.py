@@ -1,4 +1,4 @@
-"""Replies of a real model that were recorded, by a digest of what was asked."""
+"""Recorded replies of a real model, found by a digest of the prompt."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _VARIES = (
 
 
 def digest_prompt(messages: Sequence[Mapping[str, Any]]) -> str:
-    """Return a digest of a prompt without what differs between machines and days: versions, folders, dates, seals."""
+    """Return a digest of a prompt without its parts that vary by machine and day: versions, folders, dates, seals."""
     text = "\0".join(f"{turn['role']}\0{turn['content']}" for turn in messages)
     for shape, name in _VARIES:
         text = shape.sub(name, text)
@@ -28,7 +28,7 @@ def digest_prompt(messages: Sequence[Mapping[str, Any]]) -> str:
 
 
 class RecordedModel:
-    """Answers as the real model did: the n-th time that a prompt is sent with its n-th reply."""
+    """Answers as the real model did: the n-th request with a prompt gets the prompt's n-th reply."""
 
     def __init__(self, file: Path = FILE) -> None:
         data = json.loads(file.read_text(encoding="utf-8"))
@@ -36,10 +36,10 @@ class RecordedModel:
         self._replies: dict[str, list[str]] = data["replies"]
         self._asked = Counter[str]()
         self.unknown: list[str] = []
-        """The ends of prompts for which there is no reply."""
+        """The ends of prompts without a recorded reply."""
 
     def reply(self, _phase: str, messages: Sequence[Mapping[str, Any]]) -> str:
-        """Return the recorded reply, or none."""
+        """Return the recorded reply, or "" if there is none."""
         digest = digest_prompt(messages)
         replies, number = self._replies.get(digest, []), self._asked[digest]
         self._asked[digest] += 1

@@ -36,7 +36,7 @@ RUNNER = Path(__file__).resolve().parents[2] / ".runner"
 
 @functools.cache
 def runtime() -> Runtime:
-    """The runtime inside, made by the set-up or, where that is older than the code, now."""
+    """Return the sandbox's runtime, which the set-up has made; make it again if it is older than the code."""
     prepare(RUNNER, list_installed_programs())
     return open_runtime(RUNNER, programs=list_installed_programs())
 
@@ -51,24 +51,24 @@ def hierarchy() -> Hierarchy | None:
 
 
 def bubblewrap() -> BubblewrapSandbox:
-    """The strong sandbox."""
+    """Return the strong sandbox."""
     return BubblewrapSandbox(hierarchy())
 
 
 @functools.cache
 def docker() -> DockerSandbox:
-    """The sandbox of a real container engine, which is started for the tests where none answers."""
+    """Return the sandbox of a real container engine; an engine is started if none answers."""
     reached = Engine(engine.host())
     atexit.register(reached.close)
     return DockerSandbox(reached, lambda: docker_image.from_machine(reached, runtime()), runtime().python)
 
 
 def isolation(name: str, folder: Path) -> Sandbox:
-    """The isolation of that name, ready to run jobs. Call it from the main thread.
+    """Return the sandbox of that name, ready to run jobs. Call it from the main thread.
 
     Args:
         name: one of `ISOLATIONS`.
-        folder: from `open_folder`, for isolations that keep jobs in files.
+        folder: from `open_folder`, for sandboxes that keep jobs in files.
     """
     makers: dict[str, Callable[[], Sandbox]] = {
         "bubblewrap": bubblewrap,
@@ -81,7 +81,7 @@ def isolation(name: str, folder: Path) -> Sandbox:
 
 @contextlib.asynccontextmanager
 async def open_it(name: str, folder: Path) -> AsyncIterator[Sandbox]:
-    """The isolation of that name as in `isolation`, ended with the block where it keeps something running."""
+    """Open a sandbox as `isolation` does, and close it at the end if it keeps something running."""
     box = isolation(name, folder)
     try:
         yield box
@@ -92,7 +92,7 @@ async def open_it(name: str, folder: Path) -> AsyncIterator[Sandbox]:
 
 @contextlib.asynccontextmanager
 async def nest(shown: Runtime | None = None) -> AsyncIterator[NestedSandbox]:
-    """The nested sandbox of a runtime, the usual one where none is given; its fork servers end with the block."""
+    """Open the nested sandbox of a runtime (default: the usual one); its fork servers end with the block."""
     box = NestedSandbox(bubblewrap(), shown or runtime())
     try:
         yield box
@@ -101,26 +101,26 @@ async def nest(shown: Runtime | None = None) -> AsyncIterator[NestedSandbox]:
 
 
 def groups() -> set[str]:
-    """The control groups of jobs that there are now; one that goes while they are looked at is none."""
+    """List the current control groups of jobs; groups that vanish during the walk are skipped."""
     walked = os.walk("/sys/fs/cgroup")
     return {f"{folder}/{name}" for folder, names, _ in walked if folder.endswith("/nightshift") for name in names}
 
 
 def own_groups() -> set[str]:
-    """Those of them that this process has made; a test before may have left some that its loop still removes."""
+    """List the control groups of this process. An earlier test may have left some that its event loop still removes."""
     return {group for group in groups() if f"/{os.getpid()}-" in group}
 
 
 @contextlib.contextmanager
 def open_folder() -> Iterator[Path]:
-    """A folder that the user of jobs can enter; pytest's own are closed to it."""
+    """Create a folder that the user of jobs can enter, unlike pytest's own folders."""
     with tempfile.TemporaryDirectory(prefix="nightshift-test-", dir="/var/tmp") as path:
         Path(path).chmod(0o755)
         yield Path(path)
 
 
 class Judge:
-    """A suite runner over a sandbox that its tests share, with its own events kept."""
+    """A suite runner on a sandbox that tests share; it keeps its own events."""
 
     def __init__(self, staging: Path, sandbox: Sandbox, shown: Runtime | None = None) -> None:
         self.events: list[Event] = []
@@ -131,7 +131,7 @@ class Judge:
     async def __call__(
         self, change: Change, given: Files | None = None, base: Files | None = None, **more: Any
     ) -> Verdict:
-        """Judge a change of an in-memory tree; two at a time, however many are asked for."""
+        """Judge a change of an in-memory tree; at most two calls run at a time."""
         named = {each.name for each in fields(RunLimits)}
         limits = RunLimits(**{"cpu_s": 10, **{name: value for name, value in more.items() if name in named}})
         job_fields = {name: value for name, value in more.items() if name not in named}

@@ -1,7 +1,7 @@
-"""Scenarios of tasks for the tests that kill the daemon: what the model says, what the owner does, how it ends.
+"""Scenarios of tasks for the tests that kill the daemon: the model's replies, the owner's actions and the end.
 
-What the model says depends on nothing but the prompt: a request that is made again after a death gets the same answer,
-so that two runs may be compared whatever happened in between.
+The model's replies depend on the prompt alone. A request that is repeated after a death gets the same reply, so two
+runs can be compared whatever happened in between.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.support.supervised import SupervisedDaemon
 
 
 def reflection(n: int, *, replan: bool = False) -> str:
-    """A reflection that a later prompt is known by."""
+    """Return a reflection that the model recognises in a later prompt."""
     fields = {
         "pattern": "AssertionError: wrong sum", "root_cause": f"off by one in number {n}",
         "hypothesis": "the comparison lets the boundary through", "suggested_fix": f"compare strictly, number {n}",
@@ -31,32 +31,32 @@ def reflection(n: int, *, replan: bool = False) -> str:
 
 @dataclass(kw_only=True)
 class Scenario:
-    """The course of a task; this one is wrong at first, right after it reflected, in the daemon's own workspace."""
+    """The course of a task. This one is wrong at first and right after a reflection, in the daemon's own workspace."""
 
     name: str = "own"
     settings: dict[str, str] = field(default_factory=dict)
     exact: bool = True
-    """Whether two runs that go well are the same in all they leave, and not only in how they end."""
+    """True if two undisturbed runs leave exactly the same traces; False if only their ends are the same."""
     workers: int = 1
     right_first: bool = False
     recorded: int = 6
-    """How often it is recorded: memory is filled by the first ones, the last two must be alike."""
+    """How many runs are recorded. The first ones fill the memory; the last two must be alike."""
 
     def prepare(self, folder: Path) -> None:
-        """Make what it needs, before the daemon starts."""
+        """Create what the scenario needs, before the daemon starts."""
 
     def repo(self, supervised: SupervisedDaemon) -> Path:
-        """The branch of its commits."""
+        """Return the repository that gets the commits."""
         return supervised.home / "workspace"
 
     def reply(self, phase: str, messages: list[dict[str, str]]) -> str:
-        """The replies of the model."""
+        """Return the model's reply."""
         text = "\n".join(message["content"] for message in messages)
         return self.say(phase, self.number(messages), text)
 
     @staticmethod
     def number(messages: list[dict[str, str]]) -> int:
-        """The task of the question."""
+        """Return the number of the task that a prompt is about."""
         texts = (messages[-1]["content"], *(message["content"] for message in messages))
         match = next(filter(None, (re.search(r"job_(\d+)", text) for text in texts)), None)
         assert match, messages
@@ -78,7 +78,10 @@ class Scenario:
         return {"description": f"Write total() in job_{n}.py", "tests": tests, "key": f"{self.name}-{n}", **more}
 
     def run(self, supervised: SupervisedDaemon, n: int) -> list[int]:
-        """Run it once, whatever the daemon dies of meanwhile; the tasks, all of them ended."""
+        """Run the scenario once, even if the daemon dies meanwhile.
+
+        Return the ids of its tasks, all of which have ended.
+        """
         id_ = supervised.submit(**self.task(n))
         supervised.ended(id_)
         return [id_]
@@ -86,7 +89,7 @@ class Scenario:
 
 @dataclass(kw_only=True)
 class GivesUp(Scenario):
-    """Cannot be read, plans anew, is wrong, and gives up; whoever depends on it is not begun, its owner lets it be."""
+    """Its first reply is unreadable, it plans again, is wrong and gives up; so its dependent task never begins."""
 
     name: str = "gives-up"
     recorded: int = 3
@@ -107,7 +110,10 @@ class GivesUp(Scenario):
 
 @dataclass(kw_only=True)
 class Asks(Scenario):
-    """Writes its own tests, asks its owner for leave, and goes on when he gave it; who comes after it is called off."""
+    """Writes its own tests, asks its owner for permission, and continues when that is given.
+
+    Its dependent task is cancelled.
+    """
 
     name: str = "asks"
     recorded: int = 3
@@ -136,7 +142,7 @@ class Asks(Scenario):
 
 @dataclass(kw_only=True)
 class Owners(Scenario):
-    """Works in a repository of its owner's: integrated into a branch that nobody looks at, and pushed."""
+    """Works in a repository of the owner: integrated into a branch that is not checked out, and pushed."""
 
     name: str = "owners"
     recorded: int = 3
@@ -163,7 +169,7 @@ class Owners(Scenario):
 
 @dataclass(kw_only=True)
 class Parks(Scenario):
-    """Its model is out of breath for a while, and its first attempt takes too long."""
+    """The model is rate-limited for longer than `MODEL_MAX_WAIT_S`, so the task is parked for a while."""
 
     name: str = "parks"
     recorded: int = 3
@@ -179,7 +185,7 @@ class Parks(Scenario):
 
 @dataclass(kw_only=True)
 class Late(Scenario):
-    """Its tests never end, so its time is over in whatever attempt it is; in which of its phases, nobody can say."""
+    """Its tests never end, so each attempt reaches its time limit, in a phase that cannot be predicted."""
 
     name: str = "late"
     recorded: int = 3
@@ -198,7 +204,7 @@ class Late(Scenario):
 
 @dataclass(kw_only=True)
 class Hand(Scenario):
-    """Nothing is begun; its owner cancels what waits for a worker, a time, a task or him, and asks for some again."""
+    """No task begins: the owner cancels tasks that wait for a worker, a time or another task, and retries some."""
 
     name: str = "hand"
     recorded: int = 3
@@ -221,7 +227,7 @@ class Hand(Scenario):
 
     @staticmethod
     def _press(supervised: SupervisedDaemon, task_id: int, button: str, status: str) -> None:
-        """Press a button until its effect is there; it may have been before the daemon died."""
+        """Send an action until it has its effect, which it may have had before the daemon died."""
         for _ in range(3):
             if supervised.task(task_id)["status"] == status:
                 return
@@ -231,7 +237,7 @@ class Hand(Scenario):
 
 @dataclass(kw_only=True)
 class Crowd(Scenario):
-    """Four tasks and three workers; two of the tasks write to the same file, so one of them has to look again."""
+    """Four tasks and three workers; two of the tasks write to the same file, so one of them has to start over."""
 
     name: str = "crowd"
     recorded: int = 3
@@ -260,7 +266,7 @@ class Crowd(Scenario):
 
 @dataclass(kw_only=True)
 class Splits(Scenario):
-    """Its plan splits it in two, one after the other; what they made is judged together."""
+    """Its plan splits it into two subtasks, one after the other; their results are judged together."""
 
     name: str = "splits"
     recorded: int = 3
@@ -294,11 +300,11 @@ class Splits(Scenario):
 
 @dataclass(kw_only=True)
 class Read(Scenario):
-    """Asks what it does not know, is sent back by its reviewer, then by its auditor, whose last word is unreadable."""
+    """Asks a question, and is sent back by its reviewer and its auditor, whose last reply is unreadable."""
 
     name: str = "read"
     settings: dict[str, str] = field(default_factory=lambda: {"PHASE_MODELS": '{"AUDIT": "tiny-coder"}'})
-    """An auditor with a model of his own reads for himself, and so does the reviewer."""
+    """An auditor with its own model reads separately, and so does the reviewer."""
     recorded: int = 3
     wanted: dict[str, bool] = field(default_factory=lambda: {"review": True, "audit": True, "clarify": True})
 
@@ -335,7 +341,7 @@ class Read(Scenario):
 
 @dataclass(kw_only=True)
 class Insists(Read):
-    """Its reviewer finds something critical, and is the only one to read it; its owner lets it pass."""
+    """Its reviewer, the only reader, finds something critical; the owner accepts it."""
 
     name: str = "insists"
     settings: dict[str, str] = field(default_factory=lambda: {"REVIEW_ROUNDS": "0"})
@@ -351,7 +357,10 @@ class Insists(Read):
 
 @dataclass(kw_only=True)
 class Explores(Scenario):
-    """Works with tools: writes, asks its owner, then looks, mends, tries and ends; where it is, its turns tell."""
+    """Works with tools: writes, asks its owner, then searches, edits, runs the tests and ends.
+
+    The number of the model's turns in the prompt says how far it is.
+    """
 
     name: str = "explores"
     recorded: int = 3
@@ -366,7 +375,7 @@ class Explores(Scenario):
         )
 
     def calls(self, n: int) -> list[list[ToolCall]]:
-        """The calls of each turn."""
+        """Return the calls of each turn."""
         path, wrong, right = f"job_{n}.py", WRONG.format(n=n), RIGHT.format(n=n)
         return [
             [call("write_file", path=path, content=wrong)],
@@ -386,7 +395,7 @@ class Explores(Scenario):
         return [id_]
 
     def decide(self, supervised: SupervisedDaemon, approval: int) -> None:
-        """The owner's words."""
+        """Answer as the owner."""
         supervised.ask("POST", f"/api/approvals/{approval}/answer", {"answer": "no"})
 
 
@@ -396,7 +405,7 @@ def call(name: str, **arguments: object) -> ToolCall:
 
 @dataclass(kw_only=True)
 class Refuses(Explores):
-    """Says after a look that it cannot be done, and its owner lets it be."""
+    """Says after a search that the task cannot be done, and its owner accepts that."""
 
     name: str = "refuses"
 
@@ -410,7 +419,7 @@ class Refuses(Explores):
 
 @dataclass(kw_only=True)
 class Declines(Explores):
-    """Its planner refuses twice, and plans when its owner has said that it is to be done."""
+    """Its planner refuses twice, and plans when its owner has said that the task is to be done."""
 
     name: str = "declines"
     settings: dict[str, str] = field(default_factory=dict)
@@ -446,7 +455,7 @@ tell(3)
 
 @dataclass(kw_only=True)
 class Tampers(Scenario):
-    """Its code writes into the report of its own tests, which ends it at once."""
+    """Its code writes into the report of its own tests, which ends the task at once."""
 
     name: str = "tampers"
     recorded: int = 3

@@ -1,7 +1,7 @@
 """A home with finished work: tasks that ended in every way, written by the real program with a scripted model.
 
-It is built once in a test run (some seconds) and copied for whoever wants one of his own. Paths of repositories stand
-in the database; `copied` puts the new ones there, so that no copy touches the repositories of another.
+A test run builds it once (some seconds), and copies it for each test that wants its own. The database contains the
+paths of the repositories; `copied` replaces them, so that no copy touches the repositories of another.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ FAR_AHEAD = "2099-01-01T00:00:00Z"
 
 
 class SeedModel(Answers):
-    """Knows the tasks of the home: job 1 and 2 are wrong first, 3 always; 4 is read by others; one needs a package.
+    """Knows the home's tasks: jobs 1 and 2 are wrong first, 3 always; 4 is read by others; one task needs a package.
 
-    77 is committed with a finding that is left open.
+    Job 77 is committed with an open finding.
     """
 
     def __call__(self, phase: str, messages: list[dict[str, str]]) -> str:
-        """The reply to one request."""
+        """Return the reply to one request."""
         text = "\n".join(message["content"] for message in messages)
         if phase == "CLARIFYING":
             asked = {"question": QUESTION, "default": ASSUMED}
@@ -69,7 +69,7 @@ class SeedModel(Answers):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HomeSnapshot:
-    """A folder with a home, a repository of its owner's and a package index; `tasks` are ids by what became of them."""
+    """A folder with a home, a repository of the owner and a package index; `tasks` maps a task's outcome to its id."""
 
     folder: Path
     tasks: Mapping[str, int]
@@ -80,18 +80,19 @@ class HomeSnapshot:
 
     @property
     def repo(self) -> Path:
-        """The owner's repository, with a branch of the agent's."""
+        """The owner's repository, with a branch of the agent."""
         return self.folder / "owned"
 
     def daemon(self, server: WireServer, **settings: str) -> Daemon:
-        """The daemon of this home, not started."""
+        """Return the daemon of this home, not started."""
         pip = {name: value for name, value in environ(self.folder / "index").items() if name.startswith("PIP_")}
-        # By lot, a home in ten would have no used lesson; and what is near depends on when a model is loaded.
+        # A random control share would leave one home in ten without a used lesson, and a real embedder's results would
+        # depend on when its model is loaded.
         recall_settings = {"RECALL_CONTROL_SHARE": "0", "EMBEDDER": "hashed"}
         return Daemon(self.home, settings_for(server, **{**pip, **recall_settings, **settings}))
 
     def copied(self, folder: Path) -> HomeSnapshot:
-        """The same elsewhere."""
+        """Copy the home, its repository and the index to another folder."""
         shutil.copytree(self.folder, folder, symlinks=True)
         replace_paths(folder / "home" / "db" / "agent_logs.sqlite", str(self.folder), str(folder))
         return HomeSnapshot(folder=folder, tasks=self.tasks)
@@ -99,7 +100,7 @@ class HomeSnapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeededDaemon:
-    """A daemon that runs in such a home, and its scripted model."""
+    """A running daemon of such a home, and its scripted model."""
 
     snapshot: HomeSnapshot
     daemon: Daemon
@@ -110,17 +111,17 @@ class SeededDaemon:
         return self.daemon.url
 
     def task(self, name: str) -> int:
-        """The id of a task by what became of it: see `_submit`."""
+        """Return the id of a task by its outcome; see `_submit` for the names."""
         return self.snapshot.tasks[name]
 
     @property
     def report(self) -> str:
-        """The name of the report that its checkpoint wrote."""
+        """The name of the report that the daemon's checkpoint wrote."""
         return str(self.daemon.get("/api/reports")["reports"][0]["name"])
 
 
 def replace_paths(database: Path, old: str, new: str) -> None:
-    """Let a database name the repositories of another folder: those of a home that was moved there."""
+    """Replace the repositories' paths in the database of a home that was moved to another folder."""
     with closing(connect(database)) as conn, conn:
         for table, column in PATHS:
             conn.execute(f"UPDATE {table} SET {column} = replace({column}, ?, ?)", (old, new))
@@ -128,16 +129,16 @@ def replace_paths(database: Path, old: str, new: str) -> None:
 
 
 def share(factory: pytest.TempPathFactory) -> HomeSnapshot:
-    """The home that all tests of a run make their copies of, whichever of its processes they are in."""
+    """Return the home that all tests of a run copy, whichever pytest process they are in."""
     base = factory.getbasetemp()
     return build((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "seeded")
 
 
 def build(folder: Path) -> HomeSnapshot:
-    """The home in that folder; whoever comes first builds it, others wait.
+    """Return the home in that folder; the first caller builds it, others wait.
 
-    With NIGHTSHIFT_TESTS_SEED=FOLDER it is built there once and kept for later runs, for who tries a page again and
-    again; remove that folder after a change of what the daemon writes.
+    With NIGHTSHIFT_TESTS_SEED=FOLDER it is built in that folder once and kept for later runs, which helps when you try
+    a page again and again. Remove the folder after a change of the data that the daemon writes.
     """
     folder = Path(os.environ.get(KEPT) or folder)
     noted = folder / "tasks.json"
@@ -152,7 +153,7 @@ def build(folder: Path) -> HomeSnapshot:
 
 @contextmanager
 def start(snapshot: HomeSnapshot, **settings: str) -> Iterator[tuple[Daemon, WireServer]]:
-    """A daemon that runs in that home, and its model."""
+    """Run the daemon of that home, and its model."""
     with WireServer(SeedModel()) as server, snapshot.daemon(server, **settings) as daemon:
         yield daemon, server
 
@@ -192,7 +193,7 @@ def _submit(daemon: Daemon, repo: Path) -> dict[str, int]:
 
 
 def _refuse(daemon: Daemon, repo: Path) -> int:
-    """A task whose folder was no repository any more before anybody looked at it."""
+    """Submit a task whose folder stops being a repository before any worker sees the task."""
     make_owned(repo)
     daemon.ask("POST", "/api/pause")
     task_id = daemon.submit(**job(8), repo=str(repo))
@@ -207,7 +208,7 @@ def _report(daemon: Daemon) -> bool:
 
 
 def make_owned(repo: Path) -> None:
-    """Make a repository of the owner's with one commit on `trunk`."""
+    """Create an owner's repository with one commit on `trunk`."""
     repo.mkdir()
     git(repo, "init", "-q", "-b", "trunk")
     git(repo, "config", "user.name", "Owner")

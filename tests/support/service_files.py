@@ -35,7 +35,7 @@ while True:
             log.seek(0)
             print(len(log.readlines()), file=said, flush=True)
 """
-"""Counts the lines that it was sent, in a file of its own; of `do` and a statement it tells the `answer`."""
+"""A server that counts its input lines in its own file; for the line `do` and a statement it returns the `answer`."""
 CLIENT = """
 import os
 import socket
@@ -51,21 +51,21 @@ COUNTER: Mapping[str, Any] = {"ready": {"port": PORT}, "exports": {"COUNTER_PORT
 
 
 def python(script: str) -> str:
-    """A command of a shell that becomes the interpreter of runs with a script."""
+    """Return a shell command that executes the runs' interpreter with a script, in place of the shell."""
     return f"exec {shlex.join((*runtime().python, '-I', '-S', '-c', script))}"
 
 
 def counter(**more: Any) -> dict[str, Any]:
-    """The service as the file has it."""
+    """Return the service as the environment file declares it."""
     return {"start": python(SERVER.replace("PORT", str(PORT), 1)), **COUNTER, **more}
 
 
 def declare(services: Mapping[str, Mapping[str, Any]] | None = None, **more: Any) -> dict[str, str]:
-    """The environment file, by its path, with these services or the small one."""
+    """Return the environment file by its path, with these services or the small one."""
     text = json.dumps({"services": {"counter": counter()} if services is None else services, **more})
-    return {PATH: text}  # each JSON is YAML
+    return {PATH: text}  # JSON is valid YAML
 
 
 def environments(folder: Path) -> Environments:
-    """Environments that have services and nothing else."""
+    """Return environments that have services and nothing else."""
     return Environments(FolderStore(folder / "environments", keep_mb=100), [ServicesMaker()])

@@ -1,4 +1,4 @@
-"""The daemon's real services on a home of their own, without workers and server."""
+"""The daemon's real services on their own home, without workers and server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Opened:
 
 @contextlib.asynccontextmanager
 async def open_services(home: Path, **settings_of_home: object) -> AsyncIterator[Opened]:
-    """The services of a home; let go of at the end, after the store."""
+    """Open the services of a home; they are closed at the end, after the store."""
     settings = load_settings({"embedder": "hashed", "model_type": "ollama", **settings_of_home}, home)
     async with contextlib.AsyncExitStack() as last:
         with contextlib.ExitStack() as stack:

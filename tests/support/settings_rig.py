@@ -1,4 +1,4 @@
-"""The settings of a home behind a real server: the daemon's own parts, without its sandbox and its workers."""
+"""The settings of a home behind a real server: the daemon's own parts without its sandbox and workers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ from tests.support.app_context import Client, Got, make_desk, serving
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsRig:
-    """A home whose settings are served. `written` is its config.yaml, `page` what the page has set."""
+    """A home whose settings are served.
+
+    `written` is the text of its config.yaml, `page` the settings changed on the page.
+    """
 
     home: Path
     live: LiveSettings
@@ -66,14 +69,14 @@ class SettingsRig:
 
 
 def _take_models(settings: Settings) -> Callable[[], None]:
-    """Make the chain of models, as the daemon's services do first with new settings."""
+    """Build the chain of models, which is the first thing that the daemon's services do with new settings."""
     chain_of(settings, nothing_runs)
     return lambda: None
 
 
 @contextmanager
 def settings_served(home: Path, config: str | None = None, listen: Listen | None = None) -> Iterator[SettingsRig]:
-    """Serve the settings of a home; the loop that stands for the workers' runs in a thread."""
+    """Serve the settings of a home; an event loop in a thread replaces the workers' loop."""
     home.mkdir(exist_ok=True)
     if config is not None:
         (home / "config.yaml").write_text(config)

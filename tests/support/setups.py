@@ -1,4 +1,4 @@
-"""Environments that setup scripts make, with the real sandbox, for tests."""
+"""Environments that setup scripts build in the real sandbox."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def setups(
     with_python: bool = False,
     **limits: Any,
 ) -> Environments:
-    """Environments of a folder that jobs can enter.
+    """Return environments in a folder that jobs can enter.
 
     Args:
-        folder: where they are kept.
-        environ: where packages are found.
-        agreed: which scripts may run, by their digests.
-        most_mb: what a script may take on the disk.
-        with_python: whether declared wheels are installed too.
-        limits: of a script, where they differ.
+        folder: the folder in which they are kept.
+        environ: variables that say where packages are found.
+        agreed: the digests of the scripts that may run.
+        most_mb: the disk space that a script may use.
+        with_python: also install the declared wheels.
+        limits: the script's limits that differ from the usual ones.
     """
     store = FolderStore(folder / "environments", keep_mb=4000)
     series = Series(usual=runtime())
@@ -51,19 +51,19 @@ def setups(
 
 
 def tree(script: str, **files: str) -> TextTree:
-    """A commit with a setup script; `_` in the name of a file is a dot."""
+    """Return a commit with a setup script; `_` in a file's name becomes a dot."""
     return TextTree(
         {SCRIPT: f"#!/bin/bash\n{script}\n", **{name.replace("_", "."): text for name, text in files.items()}}
     )
 
 
 async def build_left(environments: Environments, base: TextTree) -> Runtime:
-    """The runtime with what the script of a commit leaves."""
+    """Return the runtime with the files that a commit's script has installed."""
     return await environments.runtime_for(runtime(), base, (await environments.of(base)).digest)
 
 
 async def run_in(shown: Runtime, code: str) -> SandboxResult:
-    """Run Python code with all that a runtime shows, as a program of a test would be run."""
+    """Run Python code with everything that a runtime provides, as a test's program runs."""
     variables = [f"{name}={value}" for name, value in shown.of_process.items()]
     job = SandboxJob(argv=("/usr/bin/env", *variables, shown.executable, "-c", code), mounts=shown.mounts)
     return await bubblewrap().run(job)

@@ -1,4 +1,4 @@
-"""A small real file system, to be filled: a tmpfs of its own, for whoever may mount one."""
+"""A small real file system for tests that fill it: a tmpfs, if the user may mount one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 @contextmanager
 def small_disk(at: Path, size_mb: int, options: str = "") -> Iterator[Path]:
-    """Mount one; the test is skipped where that is not allowed."""
+    """Mount a small file system; the test is skipped if that is not allowed."""
     if os.geteuid() != 0:
         pytest.skip("mounting a small file system takes root")
     at.mkdir(parents=True, exist_ok=True)
@@ -29,12 +29,12 @@ def small_disk(at: Path, size_mb: int, options: str = "") -> Iterator[Path]:
 
 
 def remount(at: Path, how: str) -> None:
-    """Let the file system be read-only (`ro`) or not (`rw`)."""
+    """Make the file system read-only (`ro`) or writable (`rw`)."""
     subprocess.run(["mount", "-o", f"remount,{how}", str(at)], check=True)
 
 
 def fill(folder: Path) -> Path:
-    """Fill the file system to the last byte; the file that is in the way."""
+    """Fill the file system to the last byte, and return the file that uses the space."""
     ballast = folder / "ballast"
     with ballast.open("ab", buffering=0) as file:
         for chunk in (1 << 20, 4096, 1):

@@ -12,14 +12,14 @@ Sent = tuple[str, int | None, Any]
 
 
 class Listener:
-    """One client of the live stream; constructed when the head of the answer has arrived.
+    """A client of the live stream; the constructor returns when the head of the response has arrived.
 
     Args:
-        port: of the server.
+        port: the server's port.
         query: appended to the path.
         last_id: sent as `Last-Event-ID`.
-        receive_buffer: bytes that the kernel takes in for a client that reads nothing.
-        header: a line of the request's head.
+        receive_buffer: bytes that the kernel buffers for a client that reads nothing.
+        header: an additional header line.
     """
 
     def __init__(
@@ -48,19 +48,19 @@ class Listener:
         self._text = b""
 
     def close(self) -> None:
-        """Leave without a word, as a closed tab does."""
+        """Close the connection without notice, as a closed tab does."""
         self._file.close()
         self._socket.close()
 
     def _more(self) -> bool:
-        """Read one chunk; False at the end of the answer."""
+        """Read one chunk; return False at the end of the response."""
         size = int(self._file.readline().strip() or b"0", 16)
         self._text += self._file.read(size)
         self._file.readline()
         return size > 0
 
     def take(self, count: int) -> list[Sent]:
-        """The next `count` events."""
+        """Return the next `count` events."""
         events: list[Sent] = []
         while len(events) < count:
             events += self._take_events(count - len(events))
@@ -69,11 +69,11 @@ class Listener:
         return events
 
     def ids(self, count: int) -> list[int | None]:
-        """The ids of the next `count` events."""
+        """Return the ids of the next `count` events."""
         return [number for _, number, _ in self.take(count)]
 
     def rest(self) -> list[Sent]:
-        """All events until the server ends the stream."""
+        """Return all events until the server ends the stream."""
         return self.take(1 << 30)
 
     def beat(self) -> None:

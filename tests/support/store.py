@@ -20,7 +20,7 @@ from tests.support.ready_database import ready
 
 
 class HandClock:
-    """Stands still until it is moved."""
+    """A clock that stands still until it is moved."""
 
     def __init__(self) -> None:
         self.now = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -34,7 +34,7 @@ class HandClock:
 
 @dataclass(frozen=True)
 class Store:
-    """Everything that stands on one database file; closed at the end of a `with` block."""
+    """All stores on one database file; the `with` block closes them."""
 
     db: Database
     clock: HandClock
@@ -53,7 +53,7 @@ class Store:
 
 
 def open_store(path: Path, clock: HandClock | None = None, *, secrets: tuple[str, ...] = ()) -> Store:
-    """Open the stores; three attempts a task, rests of at most 40 seconds, a lease of one minute."""
+    """Open the stores: three attempts per task, pauses of at most 40 seconds in between, a lease of one minute."""
     clock = clock or HandClock()
     db = Database(ready(path))
     mask = Masker(secrets)

@@ -1,8 +1,8 @@
-"""The tasks of an owner in one workspace, with the replies of a model that knows its trade.
+"""An owner's tasks in one workspace, with the replies of a competent model.
 
-Ten make small programs, as the owner's documents name them; the others change, remove and document what these
-made. A reply holds paths within the task's project. What a task's tests pin, and a later one contradicts,
-is there on purpose.
+Ten tasks make small programs, which the owner's documents name; the others change, remove and document these. The paths
+in a reply are relative to the task's project. Where a later task contradicts the tests of an earlier one, that is on
+purpose.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tale:
-    """A task: the project that a plan puts it into, what the coder sends, and what the writer of tests sends.
+    """A task: the project that a plan assigns it to, and the replies of the coder and of the writer of tests.
 
-    `removes` are files that the coder takes away. Where `files` hold tests, these are earlier ones of the agent that
-    the task contradicts.
+    `removes` are files that the coder deletes. If `files` contain tests, these are earlier tests of the agent that the
+    task contradicts.
     """
 
     words: str

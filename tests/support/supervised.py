@@ -1,4 +1,4 @@
-"""A home whose daemon is started again whenever it dies, as a service manager would, and what can be told of it."""
+"""A home whose daemon is restarted whenever it dies, as a service manager would do, with access to its state."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GROUPS = Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """A durable point: its name, and the how manieth of that name it was since the run began."""
+    """A durable point: its name, and its count among the points of that name since the run began."""
 
     name: str
     number: int
@@ -40,23 +40,23 @@ class Point:
 
     @property
     def tells_only(self) -> bool:
-        """Whether nothing but lines of the log become durable here."""
+        """True if only log lines become durable here."""
         parts = self.name.removeprefix("db: ").split("; ")
         return self.name.startswith("db:") and all(part.startswith("insert execution_logs") for part in parts)
 
     @property
     def incidental(self) -> bool:
-        """Whether it comes when the clock says so: a lease is renewed, state is saved."""
+        """True if its time depends on the clock: a lease is renewed, or state is saved."""
         return self.name in {"db: update tasks", "file: state.json"} or "agent_logs-" in self.name
 
 
 def adopt_orphans() -> None:
-    """Become the parent of whatever the daemons leave behind, so that it can be found."""
+    """Become the parent of every process that the daemons leave behind, so that tests can find it."""
     assert ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
 
 
 def children() -> set[int]:
-    """The living children of this process; what has ended without a parent of its own is put to rest."""
+    """Return the ids of this process's children, ended ones that were not reaped included."""
     pids = set()
     for file in Path("/proc/self/task").glob("*/children"):
         pids |= {int(pid) for pid in file.read_text().split()}
@@ -71,7 +71,7 @@ class ForkedDaemon(Daemon):
         self._fork_server, self.pids = fork_server, set[int]()
 
     def begin(self) -> None:
-        """Start it, and do not wait until it answers."""
+        """Start the daemon without waiting until it answers."""
         self.home.mkdir(parents=True, exist_ok=True)
         self.process = self._spawn()
 
@@ -88,7 +88,7 @@ class SupervisedDaemon:
         folder: an empty folder.
         server: the model.
         fork_server: starts the daemon.
-        settings: of the daemon, on top of the usual ones.
+        settings: settings of the daemon, on top of the usual ones.
     """
 
     def __init__(self, folder: Path, server: WireServer, fork_server: ForkServer, **settings: str) -> None:
@@ -96,7 +96,7 @@ class SupervisedDaemon:
         self.home, self._crashes, self._tmp = folder / "home", folder / "crashes", folder / "tmp"
         for path in (self._crashes, self._tmp):
             path.mkdir(parents=True)
-        # Which attempt sees no lessons is drawn by its number, so two runs would differ.
+        # An attempt's number decides whether it sees no lessons (the control share), so two runs would differ.
         fixed = {"CRASH_DIR": str(self._crashes), "TMPDIR": str(self._tmp), "RECALL_CONTROL_SHARE": "0"}
         more = {**fixed, **settings}
         self.daemon = ForkedDaemon(self.home, settings_for(server, **more), fork_server)
@@ -119,11 +119,11 @@ class SupervisedDaemon:
     # --- orders
 
     def order(self, label: str, point: Point | None = None, moment: str = "") -> None:
-        """Begin to count points anew, and have the daemon die at one of them."""
+        """Start a new count of points, and let the daemon die at one of them."""
         self._give(_orders(label, point, moment))
 
     def order_next(self, label: str, point: Point | None = None, moment: str = "") -> None:
-        """Give these orders to the daemon that is started after the next death."""
+        """Give these orders to the daemon that starts after the next death."""
         self._next = _orders(label, point, moment)
 
     def _give(self, orders: str) -> None:
@@ -132,14 +132,17 @@ class SupervisedDaemon:
         draft.replace(self._crashes / "orders.json")
 
     def points(self, label: str) -> list[Point]:
-        """List the places that the run of that label passed."""
+        """List the points that the run with that label passed."""
         rows = (line.split("\t", 2) for line in (self._crashes / "points.log").read_text().splitlines())
         return [Point(name=name, number=int(number)) for point_label, number, name in rows if point_label == label]
 
     # --- the daemon
 
     def ask(self, method: str, path: str, body: object = None) -> Any:
-        """One request that succeeds in the end, whatever the daemon dies of meanwhile."""
+        """Repeat a request until it gets a response, even if the daemon dies meanwhile.
+
+        Return the status and the answer.
+        """
         while True:
             try:
                 status, answer = self.daemon.ask(method, path, body)
@@ -149,7 +152,7 @@ class SupervisedDaemon:
             return (status, answer)
 
     def revive(self) -> None:
-        """Start the daemon again after it was killed; whatever else ends it is an error."""
+        """Start the daemon again after it was killed; any other end is an error."""
         process = self.daemon.process
         assert process
         assert process.wait(20) == -signal.SIGKILL, self.daemon.output()[-3000:]
@@ -161,7 +164,7 @@ class SupervisedDaemon:
         self.start()
 
     def start(self) -> None:
-        """Start the daemon; one that has orders to die while it starts is started once more."""
+        """Start the daemon, and start it again if its orders kill it during the start."""
         try:
             self.daemon.start()
         except AssertionError:
@@ -170,7 +173,7 @@ class SupervisedDaemon:
             self.revive()
 
     def submit(self, **task: Any) -> int:
-        """Submit a task; the key lets it be said twice."""
+        """Submit a task. Its idempotency key makes a repeated request safe."""
         status, answer = self.ask("POST", "/api/task", task)
         assert status in {200, 201}, answer
         return int(answer["task_id"])
@@ -192,7 +195,7 @@ class SupervisedDaemon:
         return [self.until(task_id, *ENDED) for task_id in task_ids]
 
     def doomed(self, within_s: float = 10) -> None:
-        """Wait for a death that was ordered and has not come yet, and start the daemon again."""
+        """Wait for an ordered death that has not come yet, and start the daemon again."""
         process = self.daemon.process
         assert process
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -205,7 +208,7 @@ class SupervisedDaemon:
     # --- what was left behind
 
     def orphans(self, within_s: float = 20) -> list[str]:
-        """Processes of dead daemons that have not ended after a while, by their command lines."""
+        """List the command lines of dead daemons' processes that have not ended within the timeout."""
         end = time.monotonic() + within_s
         mine = {self.daemon.process.pid} if self.daemon.process else set()
         while True:
@@ -219,12 +222,12 @@ class SupervisedDaemon:
             time.sleep(0.02)
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """Read the database."""
+        """Return the rows of a query on the daemon's database."""
         with contextlib.closing(sqlite3.connect(f"file:{self.home}/db/agent_logs.sqlite?mode=ro", uri=True)) as db:
             return [tuple(row) for row in db.execute(query, values)]
 
     def faults(self, *repos: Path) -> list[str]:
-        """List the faults of the database, repositories, folders and control groups of a daemon that was stopped."""
+        """List the faults in the database, repositories, folders and control groups of a stopped daemon."""
         pids = self.daemon.pids
         problems = [row for (row,) in self.rows("PRAGMA integrity_check") if row != "ok"]
         problems += [str(row) for row in self.rows("PRAGMA foreign_key_check")]
@@ -242,7 +245,7 @@ class SupervisedDaemon:
 
     @staticmethod
     def _below(folder: Path) -> Sequence[Path]:
-        """List the files there, but for packed trees, which are kept for the next job on the same commit."""
+        """List the files in a folder, except for packed trees, which are kept for the next job on the same commit."""
         return sorted(path for path in folder.iterdir() if path.suffix != ".tree") if folder.is_dir() else ()
 
 

@@ -1,4 +1,4 @@
-"""A real Temporal server of its own, the packaged one, on ports of this machine, with a namespace for each test."""
+"""A real Temporal server from the packaged program, on ports of this machine, with a namespace for each test."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from nightshift.remote.hub.dev_server import command, program
 from tests.support.postgres import free_port
 
 MOST_TESTS = 60
-"""So many namespaces are made at the start: one that is made later is known to all parts of the server much later."""
+"""Number of namespaces created at the start. A namespace created later takes long to reach all parts of the server."""
 
 
 @dataclass
 class TemporalServer:
-    """A server that runs until its `with` block ends; it may be killed and started again where it has a file."""
+    """A server that runs until its `with` block ends; with a `file` it may be killed and started again."""
 
     file: Path | None = None
     namespaces: int = MOST_TESTS
@@ -56,14 +56,14 @@ class TemporalServer:
             connection.close()
 
     def kill(self) -> None:
-        """SIGKILL."""
+        """Send SIGKILL, and wait for the end."""
         if self.process and self.process.poll() is None:
             self.process.kill()
             self.process.wait()
 
     @contextmanager
     def stands_still(self) -> Iterator[None]:
-        """It does not run, and none of its connections ends."""
+        """Suspend the server, so that its connections stay open but get no answer."""
         assert self.process
         process = psutil.Process(self.process.pid)
         process.suspend()
@@ -76,14 +76,14 @@ class TemporalServer:
         return f"temporal://127.0.0.1:{port or self.port}/{namespace}"
 
     def ready(self) -> str:
-        """The address of a namespace that nobody has used."""
+        """Return the address of an unused namespace."""
         number = next(self._numbers)
         assert number < self.namespaces, "MOST_TESTS is too small"
         return self.address(f"t{number}")
 
 
 def has_server() -> bool:
-    """Whether the packaged server is installed."""
+    """Check whether the packaged server is installed."""
     try:
         program()
     except ExtraMissing:

@@ -1,4 +1,4 @@
-"""A terminal for a program under test: what it writes can be waited for, and lines can be typed."""
+"""A terminal for a program under test: a test can wait for output and type lines."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import Self
 
 
 class Terminal:
-    """Runs a program on a pseudo terminal of 100 columns; ends it with the `with` block."""
+    """Runs a program on a pseudo terminal of 100 columns; the `with` block ends the program."""
 
     def __init__(self, argv: Sequence[str], environment: Mapping[str, str]) -> None:
         self._main, other = pty.openpty()
         env = {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40", **environment}
-        # A terminal's own shell lets programs be interrupted; what starts tests in the background may not.
+        # A shell in a terminal lets programs be interrupted, but tests may run in the background with SIGINT ignored.
         started = ["env", "--default-signal=INT", *argv]
         self._process = subprocess.Popen(
             started, env=env, stdin=other, stdout=other, stderr=other, start_new_session=True
@@ -36,15 +36,15 @@ class Terminal:
         os.close(self._main)
 
     def type(self, text: str) -> None:
-        """Type; a line needs its own `\\n`, and `\\x04` is Ctrl-D."""
+        r"""Type text; a line needs its own `\n`, and `\x04` is Ctrl-D."""
         os.write(self._main, text.encode())
 
     def interrupt(self) -> None:
-        """Ctrl-C."""
+        """Send SIGINT, as Ctrl-C does."""
         self._process.send_signal(signal.SIGINT)
 
     def expect(self, text: str, within_s: float = 15) -> str:
-        """Wait until the text was written; returns what was written up to its end, and forgets it."""
+        """Wait until the text is written. Return and forget the output up to the end of the text."""
         until = time.monotonic() + within_s
         while text not in self.seen:
             if not self._read(until - time.monotonic()):
@@ -53,7 +53,7 @@ class Terminal:
         return before + match
 
     def rest(self) -> tuple[int, str]:
-        """Wait for the end; the exit code and what was still written."""
+        """Wait for the end, and return the exit code and the remaining output."""
         while self._read(15):
             pass
         return self._process.wait(15), self.seen

@@ -1,4 +1,4 @@
-"""The scripted server keeps the promises of its docstring: it is what the end-to-end tests stand on."""
+"""The scripted server keeps the promises of its docstring, because the end-to-end tests depend on them."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""The tiers of the tests: `make test` runs the quick one, `make test-all` all.
+"""The tiers of the tests: `make test` runs the quick tier, `make test-all` all tests.
 
 The tier of a test is fixed. `TESTS` says how many tests of a file are quick, and `ITEMS` how many items of a
-parametrised test; they are chosen evenly, in the order of the file, so the choice is the same each time. The rest gets
-the marker `full`, which a test may bear by itself as well (`@pytest.mark.full`). Tests of the full tier run in
-`make test-all`, and where they are asked for: by their file, their id or `-m full`.
+parametrised test. They are chosen evenly, in the order of the file, so the choice is the same each time. The others get
+the marker `full`, which a test may also have explicitly (`@pytest.mark.full`). Tests of the full tier run in `make
+test-all`, and when they are requested by their file, their id or `-m full`.
 
-A test is in the full tier if it takes seconds of processor time and a cheaper test looks at the same part of the
-program. NIGHTSHIFT_TESTS is `quick` where it is not set, `all`, or `endurance`: all, and death at every point of every
+A test belongs to the full tier if it takes seconds of processor time and a cheaper test covers the same part of the
+program. NIGHTSHIFT_TESTS is `quick` (the default), `all`, or `endurance`: all tests, and death at every point of every
 scenario.
 """
 
@@ -24,9 +24,9 @@ TIER = os.environ.get("NIGHTSHIFT_TESTS", "quick")
 ALL = TIER in {"all", "endurance"}
 ENDURANCE = TIER == "endurance"
 MOST_EXAMPLES, MOST_STEPS = 8, 10
-"""Examples of a property, and steps of a walk, in the quick tier."""
+"""Limits in the quick tier: examples of a property, and steps of a walk."""
 EVERY = 10_000
-"""As many as there are."""
+"""Larger than any number of tests or items, so that all of them are chosen."""
 
 TESTS: Mapping[str, int] = {
     "tests/models/acp/test_backend.py": 10,
@@ -123,7 +123,9 @@ TESTS: Mapping[str, int] = {
     "tests/hostile/test_neighbours.py": 4,
     "tests/scripts/test_run_tests.py": 5,
 }
-"""How many tests of each file are quick, by a folder, a file or a test; the longest that fits counts, else all are."""
+"""Number of quick tests in each file, keyed by a folder, a file or a test. The longest matching key counts; without a
+match all tests are quick.
+"""
 ITEMS: Mapping[str, int] = {
     "tests/verdict/checks/test_python.py::test_large_and_deep_programs_are_read_to_their_end": 4,
     "tests/verdict/environments/test_hostile_setups.py": 2,
@@ -156,7 +158,7 @@ ITEMS: Mapping[str, int] = {
     "tests/verdict/held/test_forgeries.py": 2,
     "tests/test_tiers.py": 2,
 }
-"""How many items of each parametrised test are quick, by a folder, a file or the beginning of a test's id."""
+"""Number of quick items of each parametrised test, keyed by a folder, a file or the beginning of a test's id."""
 FIRST = (
     *(
         "tests/endurance/",
@@ -170,21 +172,24 @@ FIRST = (
     ),
     *("tests/remote/hub/", "tests/verdict/test_runner.py", "tests/verdict/test_trials.py"),
 )
-"""Long files and folders of them. They begin first, so that no process has one left when the others are done."""
+"""Files and folders that take long. They begin first, so that no process still runs one when the others are done."""
 
 
 def examples(full: int) -> int:
-    """Return how many examples a property is tried with, of those that `make test-all` takes."""
+    """Return the number of examples to try a property with; `full` is the number in `make test-all`."""
     return full if ALL else min(full, MOST_EXAMPLES)
 
 
 def steps(full: int) -> int:
-    """Return how many steps a walk through a state machine takes, of those that `make test-all` takes."""
+    """Return the number of steps of a walk through a state machine; `full` is the number in `make test-all`."""
     return full if ALL else min(full, MOST_STEPS)
 
 
 def choose(items: Sequence[T], most: int) -> list[T]:
-    """Choose that many items, the same each time: the first, the last and evenly between; all where all is run."""
+    """Choose `most` items, the same each time: the first, the last and evenly between.
+
+    In the tier `all`, return all items.
+    """
     if ALL or len(items) <= most:
         return list(items)
     last = len(items) - 1
@@ -192,7 +197,7 @@ def choose(items: Sequence[T], most: int) -> list[T]:
 
 
 def full_tier(ids: Iterable[str]) -> set[str]:
-    """Return those of the tests that are in the full tier, by their ids (`path::test[parameters]`), in their order."""
+    """Return the tests of the full tier. `ids` are all test ids (`path::test[parameters]`) in their order."""
     ids, tests = list(ids), dict[tuple[str, str], dict[str, list[str]]]()
     for id_ in ids:
         test = id_.partition("[")[0]
@@ -209,7 +214,7 @@ def full_tier(ids: Iterable[str]) -> set[str]:
 
 @cache
 def full_files() -> frozenset[Path]:
-    """Return the files of tests that need not even be imported, for all of them are in the full tier."""
+    """Return the test files that need not be imported, because all of their tests are in the full tier."""
     files = {path: path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py")}
     return frozenset(path for path, file in files.items() if _is_full(file))
 
@@ -220,5 +225,5 @@ def _is_full(file: str) -> bool:
 
 
 def _find_prefix(test: str, table: Mapping[str, int]) -> str:
-    """Return the longest place of a table that a test is in; empty where there is none."""
+    """Return the longest key of a table that is a prefix of a test's id, or "" if there is none."""
     return max((prefix for prefix in table if test.startswith(prefix)), key=len, default="")

@@ -1,7 +1,7 @@
-"""Writes a llama model of random weights, about half a megabyte, that GPT4All loads and runs.
+"""Writes a llama model of random weights, about half a megabyte, that GPT4All can load and run.
 
-It knows no language: its replies are noise. Its use is that loading, streaming, stopping and counting run for real. It
-never ends a reply by itself: only the printable characters have a rank above the middle, and only the best are drawn.
+The model knows no language: its replies are noise. It lets tests load, stream, stop and count for real. It never ends a
+reply on its own: only the printable characters have a score above the middle, and only the best tokens are drawn.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def write_tiny_gguf(
 
 
 def _vocabulary() -> list[tuple[bytes, float, int]]:
-    """A SentencePiece vocabulary: the special tokens, every byte, and the printable characters."""
+    """Return a SentencePiece vocabulary: the special tokens, every byte, and the printable characters."""
     kinds = gguf.TokenType
     special = [(b"<unk>", 0.0, kinds.UNKNOWN), (b"<s>", 0.0, kinds.CONTROL), (b"</s>", 0.0, kinds.CONTROL)]
     raw = [(f"<0x{byte:02X}>".encode(), 0.0, kinds.BYTE) for byte in range(256)]

@@ -1,4 +1,4 @@
-"""The traces of a run, without times, ids and whatever else differs between two that went alike."""
+"""The traces of a run, without times, ids and other values that differ between two equal runs."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tests.support.supervised import SupervisedDaemon
 class Trace:
     """The traces of a run.
 
-    `facts` must be the same in each run; `asked` and `paid` count requests and stored costs by phase, `logged` the
-    lines of the log by kind; `moves` are those of the tasks from status to status.
+    `facts` must be the same in each run. `asked` and `paid` count requests and stored costs by phase, `logged` counts
+    log lines by kind, and `moves` are the tasks' changes from status to status.
     """
 
     facts: Mapping[str, Any]
@@ -30,7 +30,7 @@ class Trace:
 
     @property
     def ends(self) -> Mapping[str, Any]:
-        """Of the facts those that hold whatever happened in between: each task ended once, with one commit."""
+        """The facts that hold whatever happened in between: each task ended once, with one commit."""
         return {
             "tasks": [[row[:2] for row in rows] for rows in self.facts["tasks"]],
             "ends": self.facts["ends"],
@@ -67,7 +67,11 @@ SCORES = (
 
 
 def trace(supervised: SupervisedDaemon, ids: Sequence[int], words: str, repo: Path, scores: tuple[float, ...]) -> Trace:
-    """Return the results of these tasks; `words` tells their requests from others, `scores` those before they began."""
+    """Return the traces of these tasks.
+
+    `words` is a text that only these tasks' requests contain, and `scores` are the memory's scores before the tasks
+    began.
+    """
     facts: dict[str, Any] = {}
     for name, query in FACTS.items():
         facts[name] = [[generic(row) for row in supervised.rows(query, id_)] for id_ in ids]
@@ -87,12 +91,12 @@ def trace(supervised: SupervisedDaemon, ids: Sequence[int], words: str, repo: Pa
 
 
 def generic(row: Sequence[Any]) -> tuple[Any, ...]:
-    """A row without what numbers and digests tell one task from another."""
+    """Return a row without the numbers and digests that differ from task to task."""
     return tuple(re.sub(r"\b[0-9a-f]{12,}\b|\d+", "N", value) if isinstance(value, str) else value for value in row)
 
 
 def _git_facts(repo: Path, task_id: int) -> dict[str, Any]:
-    """The task's commits by branch, and whether each has its evidence."""
+    """Return, for each branch, the number of the task's commits and whether all of them have evidence."""
     facts: dict[str, Any] = {}
     if not (repo / ".git").exists():
         return facts

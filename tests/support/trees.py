@@ -1,4 +1,4 @@
-"""Trees that live in memory, for tests of what reads a commit's files."""
+"""In-memory trees, for tests of code that reads a commit's files."""
 
 from __future__ import annotations
 
@@ -16,28 +16,30 @@ OTHER_BYTES = {
         b"def test_odd():\n    raw = pathlib.Path('odd.dat').read_bytes()\n    assert raw[:256] == bytes(range(256))\n"
     ),
 }
-"""Files in an encoding that only their first line names, and of all bytes; the tests hold as long as they are kept."""
+"""A file whose first line declares its encoding, and a file of all bytes. The tests pass as long as both stay
+unchanged.
+"""
 
 
 class TextTree:
-    """The files of a commit that never was: path to text."""
+    """The files of an invented commit: path to text."""
 
     def __init__(self, files: Mapping[str, str] | None = None) -> None:
         self.files = dict(sorted((files or {}).items()))
 
     @property
     def commit(self) -> str:
-        """A name that follows from the content, as git's does."""
+        """An id that is computed from the content, like git's."""
         return hashlib.sha1(repr(self.files).encode()).hexdigest()
 
     def entries(self) -> Mapping[str, str]:
-        """Path to the digest of its text."""
+        """Map each path to the digest of its text."""
         return {path: hashlib.sha1(encode(text)).hexdigest() for path, text in self.files.items()}
 
     def unwritable(self) -> frozenset[str]:
-        """Texts hold no links."""
+        """Return no paths, because a text tree has no links."""
         return frozenset()
 
     def read(self, path: str) -> bytes:
-        """A file's bytes."""
+        """Return a file's bytes."""
         return encode(self.files[path])

@@ -1,4 +1,4 @@
-"""Landed tasks, and what takes them back, over a real store, real repositories and a real suite."""
+"""Landed tasks and the services that revert them, over a real store, real repositories and a real suite."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TEST_OTHER = "from other import shout\n\n\ndef test_shout():\n    assert shout('
 
 
 class Site:
-    """A home's store and repositories with an undo over them; `why_not` takes its sandbox away."""
+    """A home's store and repositories with a reverter over them; a test sets `why_not` to take its sandbox away."""
 
     def __init__(self, store: StoreServices, git: GitManager, suite: Suite) -> None:
         self.store, self.git, self.suite = store, git, Counting(suite)
@@ -58,7 +58,7 @@ class Site:
         self.undo, self.integrator = Reverter(services), BranchIntegrator(services)
 
     async def open_suite(self) -> Suites:
-        """The suite, once it may go on."""
+        """Return the suite as soon as `may_go_on` is set, or the reason why there is none."""
         self.waiting.set()
         await self.may_go_on.wait()
         return Suites(suite=None, why_not=self.why_not) if self.why_not else Suites(suite=self.suite)
@@ -67,7 +67,7 @@ class Site:
         self, change: Change, *, repo: Path | None = None, base: str | None = None,
         integrated: bool = True, target: str | None = None,
     ) -> Entry:  # fmt: skip
-        """Commit a change as the next task, integrate it, and enter it into the ledger."""
+        """Commit a change as the next task, integrate it, and record it in the ledger."""
         where = str(repo) if repo else None
         spec = parse_spec({"description": f"change {', '.join(change)}", "repo": where, "base": base})
         number = self.store.queue.submit(spec).result().task_id
@@ -86,19 +86,19 @@ class Site:
         return entry
 
     def entry(self, task_id: int) -> Entry:
-        """Read the ledger of a task."""
+        """Return the ledger's newest entry of a task."""
         return self.ledger.page(1, task_id=task_id)[0]
 
     def workspace(self, task_id: int = 1, repo: Path | None = None, base: str | None = None) -> Workspace:
         return self.git.open(str(repo) if repo else None, base, task_id, "x")
 
     def files(self, repo: Path | None = None, base: str | None = None) -> set[str]:
-        """The paths at the tip."""
+        """Return the paths at the branch's tip."""
         workspace = self.workspace(repo=repo, base=base)
         return set(self.git.tree(workspace, self.git.tip(workspace)).entries())
 
     def reverts(self) -> list[Event]:
-        """The events that tell of reverts."""
+        """List the events about reverts."""
         return [event for event in self.store.events.last(200) if event.kind is Kind.REVERTED]
 
 
@@ -108,7 +108,7 @@ def _message(number: int) -> CommitMessage:
 
 @contextmanager
 def open_site(home: Path) -> Iterator[Site]:
-    """A home without a daemon's services; its suite keeps nothing warm."""
+    """Open a home without a daemon's services; its suite keeps no warm processes."""
     settings = load_settings({"git_auto_push": False}, home)
     with ExitStack() as stack:
         store = open_store(settings, stack)

@@ -1,6 +1,6 @@
-"""An event loop whose time jumps to the next timer when nothing is left to do: hours pass at once, and exactly.
+"""An event loop whose time jumps to the next timer when it has nothing to do: hours pass at once, and exactly.
 
-For code that waits by the loop alone; whoever waits for a socket or a thread waits for nothing here.
+It is for code that waits only through the event loop. A wait for a socket or a thread does not work in it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _T = TypeVar("_T")
 
 
 class _Selector(selectors.DefaultSelector):
-    """Waits for nothing: the time that would have been waited is told to `now_s`."""
+    """A selector that never waits: it adds the timeout to `now_s` instead."""
 
     now_s = 0.0
 
@@ -37,6 +37,6 @@ class _Loop(asyncio.SelectorEventLoop):
 
 
 def run(work: Coroutine[Any, Any, _T]) -> _T:
-    """Run to the end in virtual time."""
+    """Run a coroutine to its end in virtual time."""
     with asyncio.Runner(loop_factory=_Loop) as runner:
         return runner.run(work)

@@ -1,4 +1,4 @@
-"""A folder of wheels made here, which pip takes for its package index: small, the same each time, and offline."""
+"""A folder of locally made wheels that pip uses as its package index: small, the same each time, and offline."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 def wheel(
     folder: Path, name: str, version: str, files: Mapping[str, str], *, needs: tuple[str, ...] = (), plugin: str = ""
 ) -> Path:
-    """Write a wheel of pure Python; `plugin` is a module that it announces to pytest."""
+    """Write a pure Python wheel; `plugin` is a module that it registers as a pytest plugin."""
     info = f"{name}-{version}.dist-info"
     metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nSummary: What {name} is for\n"
     inside = {
@@ -43,5 +43,5 @@ def source(folder: Path, name: str, version: str, setup: str) -> Path:
 
 
 def environ(folder: Path) -> dict[str, str]:
-    """The variables that make pip look there alone."""
+    """Return the environment variables that make pip use that folder only."""
     return {"PATH": "/usr/bin:/bin", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder)}

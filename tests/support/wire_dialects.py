@@ -1,4 +1,4 @@
-"""How the vendors write an answer, a stream and an error on the wire; used by `WireServer`."""
+"""The vendors' wire formats for replies, streams and errors; `WireServer` uses them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any, Protocol
 
 CREATED = 1_700_000_000
 SIGNATURE = "c2lnbmVk"
-"""The proof of a thought, as base64; a vendor that gives one wants it back."""
+"""The signature of a thinking block, as base64. Vendors that send one expect it back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """An answer of a scripted model; a plain `str` stands for `Reply(text=…)`.
+    """A scripted model's reply; a plain `str` stands for `Reply(text=…)`.
 
-    `finish` is stop, length, tool or filter; `usage=False` leaves the token counts out. `tools` are calls, (name,
-    arguments): a mapping, or the text of arguments as a model wrote it, broken JSON too. Ollama's server reads the
-    arguments itself and answers a text that it cannot read with an error. In a stream the arguments come in pieces.
-    `thinking` comes before all else, in each vendor's own way, with a signature where the vendor has one.
+    `finish` is stop, length, tool or filter; `usage=False` leaves the token counts out. `tools` are calls as (name,
+    arguments). The arguments are a mapping, or the text of a model, which may be broken JSON. Ollama's server parses
+    the arguments itself and answers with an error if it cannot. In a stream the arguments come in pieces. `thinking`
+    comes before everything else, in each vendor's own form, with a signature if the vendor has one.
     """
 
     text: str
@@ -31,13 +31,13 @@ class Reply:
 
     @property
     def calls(self) -> list[tuple[str, str]]:
-        """The calls with their arguments as text."""
+        """The calls, with their arguments as text."""
         return [(name, given if isinstance(given, str) else json.dumps(given)) for name, given in self.tools]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A reply with what its envelope needs; tokens are counted as words."""
+    """A reply with the data for its envelope; tokens are counted as words."""
 
     model: str
     reply: Reply
@@ -49,7 +49,7 @@ class Answer:
 
 
 class Dialect(Protocol):
-    """One wire format. `events` yields the pieces of a stream as they are sent; the last `closing` end it."""
+    """One wire format. `events` returns the pieces of a stream in order; the last `closing` pieces end the stream."""
 
     content_type: str
     closing: int
@@ -63,17 +63,17 @@ class Dialect(Protocol):
 
 
 def pieces(text: str, words: int) -> list[str]:
-    """Cut a text into chunks of so many words; joined they give the text."""
+    """Cut a text into chunks of this many words; joined, the chunks give the text."""
     return re.findall(rf"(?:\s*\S+){{1,{words}}}\s*|\s+", text)
 
 
 def _letters(text: str, size: int = 7) -> list[str]:
-    """Cut the text of arguments into pieces, as vendors do, within words."""
+    """Cut the text of arguments into pieces that may break within words, as vendors do."""
     return [text[i : i + size] for i in range(0, len(text), size)]
 
 
 def _neutral(name: object, given: object, call_id: object = "") -> dict[str, Any]:
-    """A call in an assistant's turn, as tests read it."""
+    """Return a call of an assistant's turn in the form that tests read."""
     return {"id": call_id, "name": name, "arguments": json.loads(given) if isinstance(given, str) else given}
 
 
@@ -90,7 +90,7 @@ def _read_text(content: object) -> str:
 
 
 def _turns(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Turns of OpenAI and Ollama."""
+    """Convert the turns of OpenAI and Ollama to the neutral form."""
     turns = []
     for message in messages:
         turn: dict[str, Any] = {"role": str(message.get("role")), "content": _read_text(message.get("content"))}
@@ -135,7 +135,7 @@ class OpenAI:
         ]
 
     def _tool_pieces(self, answer: Answer) -> Iterator[dict[str, Any]]:
-        """Each call with its name first and its arguments then, in pieces without id and name."""
+        """Yield the name of each call first, then its arguments in pieces without id and name."""
         for call in self._tools(answer):
             name, given = call["function"]["name"], call["function"]["arguments"]
             yield {**call, "function": {"name": name, "arguments": ""}}
@@ -188,7 +188,7 @@ class Anthropic:
         return [*system, *turns]
 
     def _turns_of(self, message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """A message as the neutral turns that it holds: each result is one of its own, before what the user says."""
+        """Split a message into neutral turns: each tool result becomes its own turn, before the rest of the message."""
         content = message["content"]
         blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
         for block in blocks:
@@ -501,5 +501,5 @@ DIALECTS: dict[str, Dialect] = {
 
 
 def _schema(declaration: Mapping[str, Any]) -> Any:
-    """Return the schema of a tool of Gemini's, which its client names in two ways."""
+    """Return the schema of a Gemini tool, for which clients use either of two names."""
     return declaration.get("parametersJsonSchema") or declaration.get("parameters_json_schema")

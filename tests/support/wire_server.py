@@ -1,6 +1,6 @@
-"""A small real HTTP server that speaks the wire formats of OpenAI (both), Anthropic, Gemini and Ollama.
+r"""A small real HTTP server that speaks the wire formats of OpenAI (both), Anthropic, Gemini and Ollama.
 
-It stands in for a language model wherever the program is tested end to end over real HTTP:
+It replaces a language model wherever the program is tested end to end over real HTTP:
 
     def reply(phase: str, messages: list[dict[str, Any]]) -> str | Reply:
         return "```python path=add.py\ndef add(a, b):\n    return a + b\n```" if phase == "CODING" else "1. Write it."
@@ -12,52 +12,55 @@ It stands in for a language model wherever the program is tested end to end over
         …
         assert [request.phase for request in server.requests] == ["PLANNING", "CODING", …]
 
-**Replies.** `reply(phase, messages)` is called in the server's own thread, one call at a time (no locks needed),
-whatever the wire format: `messages` always are `{"role", "content"}` with the system prompt first, `phase` is the word
-after `Phase:` in the system prompt's first line (or ""). A `str` ends normally; return a `Reply` to set the finish
-reason, leave out the token counts, or send tool calls. An exception in it is answered with 500 and raised again when
-the `with` block ends. Tokens are counted as words. Streams are cut into chunks of `chunk_words`.
+**Replies.** `reply(phase, messages)` is called in the server's own thread, one call at a time, so it needs no locks.
+Whatever the wire format, `messages` are always `{"role", "content"}` with the system prompt first, and `phase` is the
+word after `Phase:` in the system prompt's first line (or ""). A `str` ends normally; return a `Reply` to set the finish
+reason, leave out the token counts, or send tool calls. An exception in `reply` is answered with 500 and raised again
+when the `with` block ends. Tokens are counted as words. Streams are cut into chunks of `chunk_words`.
 
-**Tools.** `Reply(text=…, finish="tool", tools=[("read_file", {"path": "a.py"})])` calls tools, several in one reply
-too; arguments may be a text, broken JSON as well (see `Reply`). Whatever the wire format, `messages` have the turns of
-tools in one form, in the order in which the model reads them:
+**Tools.** `Reply(text=…, finish="tool", tools=[("read_file", {"path": "a.py"})])` calls tools, also several in one
+reply. Arguments may be a text, even broken JSON (see `Reply`). Whatever the wire format, `messages` contain the tools'
+turns in one form, in the order in which the model reads them:
 
     {"role": "assistant", "content": "Let me look.", "calls": [{"id": "call_0", "name": …, "arguments": {…}}]}
     {"role": "tool", "content": "the result", "call_id": "call_0"}        # over Ollama the name of the tool
 
-Only turns with calls have `calls`, only results have `call_id`. Ollama's calls have the id "". What is offered stands
-in `recorded.tools`: `{"name", "description", "parameters"}`, the last being a JSON schema. In the text form there are
-no tools and none of these turns. While `no_tools` is set, a request that offers tools is refused with that text, by
-`no_tools_status`.
+Only turns with calls have `calls`, and only results have `call_id`. Ollama's calls have the id "". The offered tools
+are in `recorded.tools`: `{"name", "description", "parameters"}`, where `parameters` is a JSON schema. In the text form
+there are no tools and none of these turns. While `no_tools` is set, a request that offers tools is refused with that
+text and the status `no_tools_status`.
 
-**Faults** are used up by chat requests only, in the order they were announced (the first that fits phase and API):
+**Faults** affect chat requests only. Each request uses up the first announced fault that fits its phase and API:
 
 | kind | what the client sees |
 |---|---|
 | a status, like `429` or `503` | that error; options `retry_after`, `headers`, `message`, `code` |
 | `drop` | the connection closes without a byte |
-| `hang` | nothing, until the client goes away |
+| `hang` | nothing, until the client disconnects |
 | `slow` | silence for `seconds`, then the proper answer |
-| `stall` | half of the answer, then silence until the client goes away |
+| `stall` | half of the answer, then silence until the client disconnects |
 | `hold` | half of the answer, and the rest after `server.let_go()` |
 | `cut` | half of the answer, then the connection is reset |
-| `quiet` | half of the answer, then a polite end without the final event |
+| `quiet` | half of the answer, then a clean end without the final event |
 | `error_event` | half of the answer, then the API's own error event |
 | `drip` | a word every `seconds`, for ever |
-| `flood` | one line without an end, as fast as it goes |
+| `flood` | one line without an end, as fast as possible |
 | `broken` | 200 with an HTML page instead of the wire format |
 | `raw` | 200 with `body` (bytes) as `content_type` |
-| `garbage` | a sound answer whose text is nonsense without code |
-| `empty` | a sound answer whose text is empty |
+| `garbage` | a valid answer whose text is nonsense without code |
+| `empty` | a valid answer whose text is empty |
 | `length` | the first half of the text, finish reason “length” |
 
-**Looking back.** `server.requests` holds every chat request (`Recorded`), `server.probes` every other one (list of
-models and so on); `recorded.gone` turns true when the client hung up early; `server.until(condition)` waits for it.
-`stop()` and `start()` take the server away and bring it back on the same port; while `portal` is set every page is
-that text, as behind a login page. `fail_next(…, about="job_7")` fails requests that mention it. With `keys={…}` a
-request without one of these keys gets 401; a model that is not in `models` gets 404. `/v1/embeddings` and `/api/embed`
-give hashed words, or what `embed` makes of the texts. `listed` is added to each row of the list of models, `props` is
-what llama.cpp's server tells of itself, `capabilities` what Ollama tells of a model.
+**Inspection.** `server.requests` holds every chat request (`Recorded`), `server.probes` every other request (list of
+models and so on). `recorded.gone` becomes true when the client disconnects early; `server.until(condition)` waits for
+it.
+
+**Other behaviour.** `stop()` and `start()` take the server away and bring it back on the same port. While `portal` is
+set, every page is that text, as behind a login page. `fail_next(…, about="job_7")` fails requests that mention it. With
+`keys={…}` a request without one of these keys gets 401; a model that is not in `models` gets 404. `/v1/embeddings` and
+`/api/embed` return hashed words, or the vectors that `embed` makes of the texts. `listed` is added to each row of the
+list of models, `props` are the properties that llama.cpp's server reports, and `capabilities` are a model's
+capabilities as Ollama reports them.
 """
 
 from __future__ import annotations
@@ -85,7 +88,7 @@ NONSENSE = "lorem banana vector, therefore; cheese? ### :: && maybe the quantum 
 
 @dataclass(slots=True, kw_only=True)
 class Recorded:
-    """One chat request as it came in; `fault` is what was done to it, `reply` what was (to be) said."""
+    """One recorded chat request; `fault` is the fault that it got, `reply` the reply that it got or would have got."""
 
     api: str
     phase: str
@@ -119,7 +122,7 @@ def _default_reply(phase: str, messages: list[dict[str, Any]]) -> str:
 
 
 class WireServer:
-    """The scripted server; see the module's text. Use it as a context manager."""
+    """The scripted server; see the module's docstring. Use it as a context manager."""
 
     def __init__(
         self,
@@ -152,11 +155,11 @@ class WireServer:
         self._thread: threading.Thread | None = None
         self._halt: Callable[[], object] = lambda: None
 
-    # What a test uses.
+    # Interface for tests.
 
     @property
     def model(self) -> str:
-        """The first model that is offered."""
+        """The first offered model."""
         return self.models[0]
 
     @property
@@ -179,19 +182,19 @@ class WireServer:
         about: str = "",
         **options: Any,
     ) -> None:
-        """Let the next `n` chat requests fail so (of that phase, over that API, about that, when given)."""
+        """Let the next `n` chat requests fail in this way; if given, only those with this phase, API and text."""
         self._faults.append(Fault(kind=kind, left=n, phase=phase, api=api, options=options, about=about))
 
     def fail_always(self, kind: str, **options: Any) -> None:
-        """Fail so until `heal`."""
+        """Let all chat requests fail in this way until `heal`."""
         self.fail_next(kind, float("inf"), **options)
 
     def heal(self) -> None:
-        """Forget all faults."""
+        """Remove all faults."""
         self._faults.clear()
 
     def until(self, condition: Callable[[], object], timeout_s: float = 60.0) -> None:
-        """Wait until the condition holds; it is looked at every few milliseconds."""
+        """Wait until the condition holds; it is checked every few milliseconds."""
         end = time.monotonic() + timeout_s
         while not condition():
             assert time.monotonic() < end, f"this did not come true within {timeout_s} s"
@@ -207,7 +210,7 @@ class WireServer:
             raise AssertionError("the script of the server failed") from self.errors[0]
 
     def start(self) -> None:
-        """Listen; after a `stop` on the same port as before."""
+        """Listen; after a `stop`, on the same port as before."""
         ready: list[Exception | None] = []
         listening = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(ready, listening)), name="wire-server")
@@ -222,7 +225,7 @@ class WireServer:
             self._thread.join(10)
             self._thread = None
 
-    # What happens in the server's thread.
+    # Runs in the server's thread.
 
     async def _serve(self, ready: list[Exception | None], listening: threading.Event) -> None:
         app = web.Application(client_max_size=1 << 26)
@@ -244,7 +247,7 @@ class WireServer:
         await stop.wait()
         for connection in runner.server.connections if runner.server else ():
             if connection.transport:
-                connection.transport.abort()  # a reply that nobody reads would keep its socket open beyond the loop
+                connection.transport.abort()  # a reply that nobody reads would keep its socket open after the loop
         await runner.cleanup()
         await asyncio.sleep(0)
 
@@ -377,7 +380,7 @@ class WireServer:
         return response
 
     async def _end(self, response: web.StreamResponse, dialect: Dialect, rest: Sequence[bytes], kind: str) -> None:
-        """The answer after the half of one that broke off."""
+        """Finish a response that broke off in the middle, in the way that the fault says."""
         if kind == "hold":
             await self._let_go.wait()
             for event in rest:
@@ -416,7 +419,7 @@ def _refuse(path: str, status: int, message: str, code: str) -> web.Response:
 
 
 async def _flood(request: web.Request, dialect: Dialect) -> web.StreamResponse:
-    """Never a line's end; ends when the client has hung up."""
+    """Send one endless line until the client disconnects."""
     response = web.StreamResponse(headers={"Content-Type": dialect.content_type})
     await response.prepare(request)
     while True:
@@ -424,7 +427,7 @@ async def _flood(request: web.Request, dialect: Dialect) -> web.StreamResponse:
 
 
 async def _reset(request: web.Request, response: web.StreamResponse | None = None) -> web.StreamResponse:
-    """Cut the connection; what was written so far is on its way already."""
+    """Cut the connection; the data written so far has already been sent."""
     await asyncio.sleep(0)
     if request.transport:
         request.transport.abort() if response is None else request.transport.close()

@@ -1,4 +1,4 @@
-"""Failures from before the change are not charged to it, those that it caused are, and unknown ones are not named."""
+"""Earlier failures do not count against a change, failures that it caused do, and unknown ones are not named."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ OLD = ("tests/test_app.py::test_old", "tests/test_metadata.py")
 
 @dataclass
 class Noted:
-    """The real sandbox, with a note of the test files of each run in it; the machine is `busy` in so many runs."""
+    """The real sandbox, which records the test files of each run.
+
+    It simulates a busy machine in the next `busy` runs.
+    """
 
     sandbox: Sandbox
     busy: int = 0
@@ -81,7 +84,7 @@ async def judge_change(box: Noted, folder: Path, app: str, base: dict[str, str] 
 
 
 def of_base(box: Noted) -> list[list[str]]:
-    """The runs that had no tests of the task, without their canaries."""
+    """Return the test files of each run that had no tests of the task, without the canary."""
     return [
         [path for path in files if path in SUITE]
         for files in box.file_lists

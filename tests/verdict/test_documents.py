@@ -1,4 +1,4 @@
-"""Documentation: what a page says is held against the tree, and its examples run in the sandbox."""
+"""Documentation: a page's statements are checked against the tree, and its examples run in the sandbox."""
 
 from __future__ import annotations
 

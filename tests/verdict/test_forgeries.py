@@ -1,4 +1,4 @@
-"""Forged passes: each fools the exit code of a bare pytest where it says so, and none gets a passing verdict."""
+"""Forged passes: each fools the exit code of a bare pytest if its `fools` is true, and none gets a passing verdict."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ PASSES_ALL = (
 
 @dataclass(frozen=True, slots=True)
 class Forgery:
-    """A reply of a model in the place of an answer.
+    """A model's reply that forges a pass instead of solving the task.
 
-    `fools` tells whether a daemon that believes a bare pytest takes it for a pass, by its exit status or the report
-    that it wrote; None for what must not be run outside a sandbox.
+    `fools` is true if a naive daemon takes it for a pass, by a bare pytest's exit status or written report; None means
+    that the code must not run outside a sandbox.
     """
 
     files: dict[str, str]
@@ -51,13 +51,13 @@ def only(solution: str, *, fools: bool | None = True) -> Forgery:
 
 
 def with_file(path: str, text: str, *, fools: bool = True, **module_texts: str) -> Forgery:
-    """A wrong answer with a file that must be dropped, and modules that may stay."""
+    """Return a wrong answer with a file that must be dropped, and modules that may stay."""
     modules = {f"{name}.py": content for name, content in module_texts.items()}
     return Forgery({"solution.py": WRONG, path: text, **modules}, fools, frozenset({path}))
 
 
 def beside(solution: str, *, fools: bool = True) -> Forgery:
-    """A wrong answer that does something to the second of two test files while the first one is imported."""
+    """Return a wrong answer that tampers with the second of two test files while the first one is imported."""
     return Forgery({"solution.py": f"{solution}\n{WRONG}"}, fools, given=TWO)
 
 
@@ -219,7 +219,7 @@ FORGERIES = {
 
 
 def bare_verdict(folder: Path, forgery: Forgery) -> bool | None:
-    """The view of a daemon that believes pytest's exit status or its report; None for what must not be run so."""
+    """Check whether pytest's exit status or report fools a naive daemon; None if it must not run outside a sandbox."""
     if forgery.fools is None:
         return None
     python = list(runtime().python)

@@ -1,4 +1,4 @@
-"""The table of the judge: one row for each thing that two runs and the findings can say."""
+"""The judge's decision table: one row for each case of two runs and their findings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LATE = Failure(id=A, kind="Timeout", message="the tests were cut off")
 
 
 def end(exit_code: int = 0, **ends: Result) -> NativeRun:
-    """A run in which the tests of these names ended so."""
+    """Return a run in which the named tests had these results."""
     names = {"a": A, "b": B, "given": GIVEN}
     tests = tuple(CaseResult(id=names[name], result=result) for name, result in ends.items())
     return NativeRun(tests=tests, exit_code=exit_code)
@@ -37,7 +37,7 @@ PLAIN, BROKEN = NativeRun(tests=None), NativeRun(tests=None, exit_code=2, comman
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """Two runs with findings, and what follows: the label where it passes, None where it is refused."""
+    """Two runs with findings, and the expected outcome: the label of a pass, or None if the change is refused."""
 
     native: NativeRun
     base: NativeRun | None = None

@@ -1,4 +1,4 @@
-"""A suite that takes longer than one run may is judged in several, the nearest tests first."""
+"""A suite that takes longer than one run may take is judged in several runs, the nearest tests first."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ RIGHT = APP + "\n\ndef two():\n    return 2\n"
 
 @dataclass
 class Noted:
-    """The real sandbox, with a note of the files of the base's tests in each run."""
+    """The real sandbox, which records the base's test files in each run."""
 
     sandbox: Sandbox
     file_lists: list[list[str]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Mutants: what is broken, where, and in which order it is tried."""
+"""Mutants: the faults, their locations, and the order in which they are tried."""
 
 from __future__ import annotations
 

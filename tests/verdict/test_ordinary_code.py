@@ -1,6 +1,7 @@
-"""Right answers of ordinary code are accepted where a verdict by plain values would stumble; `bench/ordinary` has more.
+"""Right answers of ordinary code are accepted where a verdict by plain values would fail; `bench/ordinary` has more.
 
-Here are those that depend on who an object is, what it remembers, who calls whom, and what is around the process.
+The examples here depend on an object's identity, on remembered state, on the caller, or on the surroundings of the
+process.
 """
 
 from __future__ import annotations

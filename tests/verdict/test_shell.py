@@ -1,4 +1,4 @@
-"""Commands of a model: what they see, what comes back, and what they cannot do, in every isolation."""
+"""A model's commands in every isolation: what they see, what they return, and what they cannot do."""
 
 from __future__ import annotations
 

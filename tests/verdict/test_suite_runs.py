@@ -1,4 +1,4 @@
-"""How many sandboxes a verdict takes, and what they are told."""
+"""The number of sandboxes that a verdict uses, and the requests that they get."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.trees import TextTree
 
 @dataclass
 class Noted:
-    """The real sandbox, with a note of what each run in it was told."""
+    """The real sandbox, which records the request and the layers of each run."""
 
     sandbox: Sandbox
     requests: list[dict[str, Any]] = field(default_factory=list)
@@ -136,7 +136,7 @@ async def test_a_large_tree_is_judged_where_it_lies(
 
 @dataclass
 class Deadly(Noted):
-    """Kills what the trusted parents of its first runs have started, as the kernel does where memory is short."""
+    """Kills the children of its first runs' trusted parents, as the kernel does when memory is short."""
 
     deaths: int = 1
 
@@ -144,7 +144,7 @@ class Deadly(Noted):
         before = {process.pid for process in psutil.Process().children(recursive=True)}
         running = asyncio.create_task(super().run(job))
         if len(self.requests) < self.deaths:
-            await asyncio.sleep(2)  # the test sleeps
+            await asyncio.sleep(2)  # the test is sleeping now
             for process in psutil.Process().children(recursive=True):
                 if process.pid not in before and not process.children() and process.ppid() not in before:
                     process.kill()

@@ -1,4 +1,4 @@
-"""Trials: tests run once and plainly for whoever writes the change, without what is held out and without a verdict."""
+"""Trials: one plain run of the tests for the author of a change, without held-out cases and without a verdict."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ JOB = SuiteJob(base=TextTree(BASE), change=TWO, given=GIVEN, limits=RunLimits())
 
 @dataclass
 class Recording:
-    """The real sandbox, with a note of each job."""
+    """The real sandbox, which records each job."""
 
     sandbox: Sandbox = field(default_factory=bubblewrap)
     jobs: list[SandboxJob] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Recording:
         return await self.sandbox.run(job)
 
     def sent(self, text: str) -> bool:
-        """Tell whether a text is in what was sent into the sandbox."""
+        """Check whether a text was sent into the sandbox."""
         return any(text.encode() in job.stdin for job in self.jobs)
 
 
@@ -156,7 +156,7 @@ async def test_a_trial_is_no_verdict_and_no_verdict_is_on_some_tests(rig: Rig) -
 
 
 async def test_nothing_that_is_held_out_enters_the_sandbox(rig: Rig) -> None:
-    """Neither in a trial nor with a command; the words are hyphenated so that no other text holds them."""
+    """Covers trials and commands. The words are hyphenated so that no other text contains them."""
     spec = case_for(TASK, tests=WORDY).task.spec
     context = case_for(TASK, tests=WORDY, held=hold(spec, (), 0.5))
     hidden = [str(case.expect).strip("'") for case in context.held.cases if not case.shown]

@@ -1,4 +1,4 @@
-"""Examples in the words of a task: what counts, what does not, and that no text does harm."""
+"""Examples in a task's description: texts that count as examples, texts that do not, and that no text does harm."""
 
 from __future__ import annotations
 

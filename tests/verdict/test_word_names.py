@@ -1,4 +1,4 @@
-"""Functions, classes and files that the words of a task ask for."""
+"""Functions, classes and files that a task's description asks for."""
 
 from __future__ import annotations
 

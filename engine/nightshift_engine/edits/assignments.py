@@ -1,6 +1,6 @@
-"""Edits of assignments: their targets and first values, and values that a loop asks for and never sets.
+"""Edits of assignments: other targets and initial values, and assignments missing for values that a loop tests.
 
-A walk that asks `place in seen` and never adds to `seen` does not end, or does its work twice.
+A traversal that tests `place in seen` and never adds to `seen` does not end, or does its work twice.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MOST_ASSIGNMENTS = 300
 
 @statement_operator(_MOST_ASSIGNMENTS)
 def assignments(view: StatementView) -> Iterable[Edit]:
-    """The same values assigned in another way."""
+    """Assign the same values in another way."""
     return (edit for site in view.sites for edit in _assignments_at(view, site))
 
 
@@ -58,7 +58,7 @@ def _assignments_at(view: StatementView, site: Site) -> Iterator[Edit]:
 
 
 def _assign_expression(view: StatementView, site: Site, value: ast.expr) -> Iterator[Edit]:
-    """The value of a bare expression is assigned: to what it was made from, else to another variable."""
+    """Assign the value of a bare expression: to the variable that it was computed from, or to another one."""
     if isinstance(value, ast.BinOp) and isinstance(value.left, ast.Name | ast.Attribute | ast.Subscript):
         target = as_target(value.left)
         yield _change(site, [ast.AugAssign(target=target, op=value.op, value=value.right)], 0.9)  # type: ignore[arg-type] # one of the three, see above
@@ -85,7 +85,7 @@ def _make_assignment(target: ast.expr, value: ast.expr) -> ast.stmt:
 def _other_targets(
     view: StatementView, site: Site, target: ast.expr, node: ast.Assign | ast.AugAssign
 ) -> Iterator[Edit]:
-    """Another variable or attribute is assigned to; one of the same kind is likelier."""
+    """Assign to another variable or attribute; one of the same kind is likelier."""
     old = ast.unparse(target)
     for text in (*view.names(site.block), *view.chains):
         if text in {old, "self", "cls"}:
@@ -100,7 +100,7 @@ def _other_targets(
 
 
 def _simultaneous(site: Site, target: ast.Tuple, value: ast.Tuple) -> Iterator[Edit]:
-    """`a, b = x, y` in other orders, and one after the other."""
+    """Permute `a, b = x, y`, or assign one after the other."""
     parts = (*target.elts, *value.elts)
     if len(target.elts) != len(value.elts) or any(isinstance(part, ast.Starred) for part in parts):
         return
@@ -111,7 +111,7 @@ def _simultaneous(site: Site, target: ast.Tuple, value: ast.Tuple) -> Iterator[E
 
 
 def _reorder(site: Site, parts: ast.Tuple, other: ast.expr) -> Iterator[Edit]:
-    """One side of a tuple assignment in other orders."""
+    """Permute one side of a tuple assignment."""
     value_side = isinstance(parts.ctx, ast.Load)
     for order in itertools.islice(itertools.permutations(parts.elts), 1, 6):
         turned = ast.Tuple(elts=list(order), ctx=parts.ctx)
@@ -120,7 +120,7 @@ def _reorder(site: Site, parts: ast.Tuple, other: ast.expr) -> Iterator[Edit]:
 
 
 def _together(site: Site) -> Iterator[Edit]:
-    """Two or three assignments one after the other become a simultaneous one."""
+    """Join two or three consecutive assignments into a simultaneous one."""
     for count in (2, 3):
         group = site.block.statements[site.index : site.index + count]
         if len(group) < count:
@@ -149,7 +149,7 @@ _UNBOUND = ("UnboundLocalError", "NameError")
 
 @statement_operator(_MOST_INITIAL)
 def initial_values(view: StatementView) -> Iterable[Edit]:
-    """Other first values of variables, and first values put in or moved."""
+    """Replace initial values of variables, and insert or move initial values."""
     edits = [edit for site in view.sites for edit in _initial_at(view, site)]
     edits += [edit for gap in view.gaps for edit in (*_missing(view, gap), *_bind_lost_names(view, gap))]
     return edits
@@ -168,7 +168,7 @@ def _initial_at(view: StatementView, site: Site) -> Iterator[Edit]:
 
 
 def is_initial(node: ast.expr) -> bool:
-    """Tell whether a value is one to begin with: a constant, something empty, a bare variable, a first element."""
+    """Check whether a value can initialise a variable: a constant, a small container or call, a name, an item."""
     if isinstance(node, ast.UnaryOp):
         node = node.operand
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
@@ -196,7 +196,7 @@ def _values(view: StatementView, site: Site, old: ast.expr) -> Iterator[tuple[Pi
 
 
 def infinite(text: str) -> Piece:
-    """`float("inf")`, or with "-inf" its negative."""
+    """Return `float("inf")`, or `float("-inf")` for "-inf"."""
     return call("float", constant(text))
 
 
@@ -221,7 +221,7 @@ def _from_visible(view: StatementView, block: Block, old: ast.expr) -> Iterator[
 
 
 def _into_loop(site: Site, loop: ast.For | ast.While) -> Iterator[Edit]:
-    """A first value given before a loop is given at the head of its body."""
+    """Move an initial value from before a loop to the head of its body."""
     used = {part.id for part in ast.walk(loop) if isinstance(part, ast.Name)}
     for back in range(1, min(site.index - site.block.first, 4) + 1):
         before = site.block.statements[site.index - back]
@@ -238,7 +238,7 @@ def _into_loop(site: Site, loop: ast.For | ast.While) -> Iterator[Edit]:
 
 
 def _out_of_loop(site: Site, loop: ast.For | ast.While) -> Iterator[Edit]:
-    """A first value given in a loop is given before it."""
+    """Move an initial value from a loop's body to before the loop."""
     for index, inside in enumerate(loop.body[:4]):
         if isinstance(inside, ast.Assign) and is_initial(inside.value) and len(loop.body) > 1:
             rest = _with_body(loop, [*loop.body[:index], *loop.body[index + 1 :]])
@@ -257,7 +257,7 @@ def _initial_targets(node: ast.Assign) -> set[str]:
 
 
 def _missing(view: StatementView, gap: tuple[Block, int, int]) -> Iterator[Edit]:
-    """A variable set before a loop, at the head of its body, or set again after it was used."""
+    """Set a variable before a loop, at the head of a block, or before a use that failed because it was unbound."""
     block, index, _ = gap
     if index >= len(block.statements):
         return
@@ -275,7 +275,7 @@ def _missing(view: StatementView, gap: tuple[Block, int, int]) -> Iterator[Edit]
 
 
 def _bind_lost_names(view: StatementView, gap: tuple[Block, int, int]) -> Iterator[Edit]:
-    """A first value for a name that nothing binds, before its first use in a block."""
+    """Initialise a name that nothing binds, before its first use in a block."""
     block, index, _ = gap
     if index >= len(block.statements):
         return
@@ -292,7 +292,7 @@ def _bind_lost_names(view: StatementView, gap: tuple[Block, int, int]) -> Iterat
 
 
 def _first_of(view: StatementView, block: Block, text: str) -> Iterator[tuple[Piece, float]]:
-    """First values for a name of which only the uses are known; variables that have one before count too."""
+    """Yield initial values for a name of which only the uses are known; they may use parameters and outer variables."""
     kinds = view.kinds(text)
     for kind in ("list", "dict", "str", "set"):
         yield build.empty(kind), 0.9 if kind in kinds or (kind == "dict" and "list" in kinds) else 0.3
@@ -328,20 +328,20 @@ def _firsts(view: StatementView, text: str) -> Iterator[tuple[Piece, float]]:
 
 
 _MOST_RUNNING = 150
-_LARGEST_RUNNING = 10  # nodes of what a running value takes
+_LARGEST_RUNNING = 10  # maximum number of nodes of a running value
 _RunningGap = tuple[Block, int, int]
 _Pair = tuple[str, Piece, ast.Compare]
 
 
 @statement_operator(_MOST_RUNNING)
 def running_best(view: StatementView) -> Iterable[Edit]:
-    """`best = value` and `best, place = value, here` where `value > best` is asked and `best` stays as it began."""
+    """Insert `best = value` or `best, place = value, here` if a loop tests `value > best` and never sets `best`."""
     compared = list(_list_comparisons(view.node))
     return (edit for gap in view.gaps if gap[0].loops for edit in _running_at(view, gap, compared))
 
 
 def _list_comparisons(node: ast.AST) -> Iterator[_Pair]:
-    """Variables with what they are held against: (variable, the other side, the comparison)."""
+    """Yield each name compared with an expression: (name, the expression, the comparison)."""
     for part in ast.walk(node):
         if isinstance(part, ast.Compare) and len(part.ops) == 1 and not isinstance(part.ops[0], ast.In | ast.NotIn):
             sides = part.left, part.comparators[0]
@@ -364,7 +364,7 @@ def _running_at(view: StatementView, gap: _RunningGap, compared: list[_Pair]) ->
 
 
 def _list_untouched(view: StatementView, block: Block, target: str) -> list[str]:
-    """Other variables that have a first value and that the loop around a block does not set."""
+    """Return up to three other variables that have an initial value and are not set in the loop around a block."""
     ancestor: Block | None = block
     while ancestor is not None and not isinstance(ancestor.owner, ast.For | ast.While):
         ancestor = ancestor.above[0] if ancestor.above else None
@@ -376,7 +376,7 @@ def _list_untouched(view: StatementView, block: Block, target: str) -> list[str]
 def _both(
     view: StatementView, gap: _RunningGap, target: str, value: Piece, beside: str, share: float
 ) -> Iterator[Edit]:
-    """Yield edits that keep another variable beside the value: where the value was found is often kept beside it."""
+    """Set another variable together with the value, such as the place where the value was found."""
     taken = {value.text, target, beside, "self", "cls"}
     for text in view.names(gap[0]):
         if text not in taken and view.find_binding(gap[0], text) > view.find_binding(gap[0], beside):
@@ -389,7 +389,7 @@ def _both(
 
 
 def _share_of_running(block: Block, index: int, test: ast.Compare) -> float:
-    """In the branch that the comparison guards, else at the end of a loop's body."""
+    """Rate a gap: best at an edge of the branch that the comparison guards, then at the end of a loop's body."""
     owner = block.owner
     edge = index in {block.first, len(block.statements)}
     if isinstance(owner, ast.If) and any(node is test for node in ast.walk(owner.test)):
@@ -400,15 +400,15 @@ def _share_of_running(block: Block, index: int, test: ast.Compare) -> float:
 
 
 _MOST_RECORDED = 150
-_LARGEST_RECORDED = 12  # nodes of what is asked for
+_LARGEST_RECORDED = 12  # maximum number of nodes of a tested element
 _GIVEN = 0.25
-"""The share where the holder gets the very element elsewhere in the scope."""
+"""Factor if the holder already gets this element elsewhere in the scope."""
 _RecordGap = tuple[Block, int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A question whether an element is in a holder, and the names in it."""
+    """A test whether an element is in a holder, and the names that it reads."""
 
     test: ast.Compare
     element: Piece
@@ -418,13 +418,13 @@ class Asked:
 
     @property
     def absent(self) -> bool:
-        """Whether it asks for what is not in the holder."""
+        """True if the test is `not in`."""
         return isinstance(self.test.ops[0], ast.NotIn)
 
 
 @statement_operator(_MOST_RECORDED)
 def missing_records(view: StatementView) -> Iterable[Edit]:
-    """`seen.add(x)` and the like, where `x in seen` is asked."""
+    """Insert `seen.add(x)` and similar statements if `x in seen` is tested."""
     questions = list(_questions(view))
     return (edit for asked in questions for gap in view.gaps for edit in _record_at(view, gap, asked))
 
@@ -468,7 +468,7 @@ def _end(block: Block) -> int:
 
 
 def _share_of_recorded(block: Block, index: int, asked: Asked) -> float:
-    """The branch that the element is new to counts most, then what follows a jump for known ones, then its loop."""
+    """Rate a gap: best in the branch for a new element, or after a jump for known ones; then in the loop around."""
     owner = block.owner
     edge = index in {block.first, len(block.statements)}
     if isinstance(owner, ast.If | ast.While) and _holds(owner.test, asked.test):
@@ -486,7 +486,7 @@ def _holds(test: ast.expr, part: ast.Compare) -> bool:
 
 
 def _ways(view: StatementView, block: Block, asked: Asked) -> Iterator[tuple[ast.stmt, float]]:
-    """Statements that put the element into the holder, as its kind wants it."""
+    """Yield statements that put the element into the holder, depending on the holder's kind."""
     kinds = view.kinds(asked.holder.text)
     if "set" in kinds or not kinds:
         yield statement(method(asked.holder, "add", asked.element)), 1.0 if kinds else 0.6

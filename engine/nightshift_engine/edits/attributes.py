@@ -1,4 +1,4 @@
-"""Edits of what belongs to whom: a missing `self.`, attributes never set, a default that calls share, a lacking key."""
+"""Edits of attributes and keys: a missing `self.`, attributes never set, shared mutable defaults, missing keys."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DEFAULTS = (constant(0), constant(None), constant(""), build.empty("list"), bui
 
 @statement_operator(_MOST_OWN)
 def own_attributes(view: StatementView) -> Iterable[Edit]:
-    """`x` becomes `self.x` where the class has such an attribute or method."""
+    """Replace `x` by `self.x` if the class has such an attribute or method."""
     owner = next((node for node in _around(view.context) if isinstance(node, ast.ClassDef)), None)
     function = view.node
     if owner is None or not isinstance(function, Function) or not function.args.args:
@@ -66,7 +66,7 @@ def _prefix(view: StatementView, spot: StatementExpression, first: str, members:
 
 
 def replace_shared_defaults(context: EditContext) -> Iterator[Edit]:
-    """`def f(x=[])` becomes `def f(x=None)` with `if x is None: x = []` at its head."""
+    """Replace `def f(x=[])` by `def f(x=None)` with `if x is None: x = []` at the start of the body."""
     for position, node in places(context.tree, context.scope):
         if not isinstance(node, Function):
             continue
@@ -102,7 +102,7 @@ def _with_default(node: Function, index: int, head: ast.stmt) -> ast.AST:
 
 @statement_operator(_MOST_OWN)
 def missing_keys(view: StatementView) -> Iterable[Edit]:
-    """`d[k]` with a default, or with the key put there first."""
+    """Replace `d[k]` by an access with a default, or put the key in first."""
     return (edit for site in view.sites for edit in _keys_at(view, site))
 
 
@@ -152,13 +152,13 @@ _Gap = tuple[Block, int, int]
 
 @statement_operator(_MOST_FIELDS)
 def unset_fields(view: StatementView) -> Iterable[Edit]:
-    """`thing.flag = True` and the like at the ends of blocks, for attributes that only ever have their first value."""
+    """Insert `thing.flag = True` and so on at the ends of blocks, for attributes set only to their initial value."""
     unset = list(_unset(view.context.tree))
     return (edit for gap in view.gaps for edit in _at(view, gap, unset)) if unset else ()
 
 
 def _unset(tree: ast.Module) -> Iterator[tuple[ast.ClassDef, str, ast.Constant]]:
-    """Attributes with a constant as their only value, that are read somewhere: (class, attribute, value)."""
+    """Yield attributes that only have one constant value and are read: (class, attribute, value)."""
     nodes = list(ast.walk(tree))
     read = {node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)}
     stores: dict[str, int] = defaultdict(int)
@@ -173,7 +173,7 @@ def _unset(tree: ast.Module) -> Iterator[tuple[ast.ClassDef, str, ast.Constant]]
 
 
 def _firsts(owner: ast.ClassDef) -> Iterator[tuple[str, ast.Constant, int]]:
-    """First values of a class's attributes that are constants: (attribute, value, attribute nodes that store it)."""
+    """Yield a class's attributes with a constant initial value: (attribute, value, attribute nodes that store it)."""
     starts = [node for node in owner.body if isinstance(node, Function) and node.name == "__init__"]
     for node in [*owner.body, *(part for start in starts for part in start.body)]:
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
@@ -200,7 +200,7 @@ def _at(view: StatementView, gap: _Gap, unset: list[tuple[ast.ClassDef, str, ast
 
 
 def _holders(view: StatementView, block: Block, owner: ast.ClassDef) -> Iterator[tuple[str, float]]:
-    """Visible variables that are objects of a class, as far as is known: (variable, share)."""
+    """Yield visible variables that are, or may be, objects of a class: (variable, share)."""
     members = {node.attr for node in ast.walk(owner) if isinstance(node, ast.Attribute)}
     asked = {
         node.value.id

@@ -1,7 +1,7 @@
 """Short ways to build nodes of syntax trees, each with its text.
 
-Rendering a node costs more than building it, and a search builds thousands; so the text of what is built is put
-together from the texts of its parts.
+Rendering a node costs more than building it, and a search builds thousands. So the text of a built node is composed
+from the texts of its parts.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class Piece:
 
 
 def piece(node: ast.expr) -> Piece:
-    """A node of the file with its text."""
+    """Return a node of the file with its text."""
     return Piece(node, ast.unparse(node))
 
 
 def name(identifier: str) -> Piece:
-    """A variable, or a dotted chain of attributes of one."""
+    """Build a variable, or a dotted chain of attributes of one."""
     first, *rest = identifier.split(".")
     node: ast.expr = ast.Name(id=first, ctx=ast.Load())
     for part in rest:
@@ -38,14 +38,14 @@ def name(identifier: str) -> Piece:
 
 
 def constant(value: object) -> Piece:
-    """A constant of a plain type; negative numbers as Python writes them."""
+    """Build a constant of a plain type; negative numbers as Python's parser builds them."""
     if isinstance(value, int) and value < 0:
         return Piece(ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=-value)), repr(value))
     return Piece(ast.Constant(value=value), repr(value))  # type: ignore[arg-type] # plain types, see above
 
 
 def empty(kind: str) -> Piece:
-    """An empty `list`, `dict`, `tuple`, `set` or `str`."""
+    """Build an empty `list`, `dict`, `tuple`, `set` or `str`."""
     if kind == "list":
         return Piece(ast.List(elts=[], ctx=ast.Load()), "[]")
     if kind == "dict":
@@ -56,20 +56,20 @@ def empty(kind: str) -> Piece:
 
 
 def call(function: str, *arguments: Piece) -> Piece:
-    """`function(arguments)`; the function may be a dotted chain."""
+    """Build `function(arguments)`; the function may be a dotted chain."""
     node = ast.Call(func=name(function).node, args=[part.node for part in arguments], keywords=[])
     return Piece(node, f"{function}({', '.join(part.text for part in arguments)})")
 
 
 def method(owner: Piece, attribute: str, *arguments: Piece) -> Piece:
-    """`owner.attribute(arguments)`."""
+    """Build `owner.attribute(arguments)`."""
     function = ast.Attribute(value=owner.node, attr=attribute, ctx=ast.Load())
     node = ast.Call(func=function, args=[part.node for part in arguments], keywords=[])
     return Piece(node, f"{owner.text}.{attribute}({', '.join(part.text for part in arguments)})")
 
 
 def item(owner: Piece, key: Piece) -> Piece:
-    """`owner[key]`."""
+    """Build `owner[key]`."""
     return Piece(ast.Subscript(value=owner.node, slice=key.node, ctx=ast.Load()), f"{owner.text}[{key.text}]")
 
 
@@ -84,13 +84,13 @@ _OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
 
 
 def compare(left: Piece, operator: type[ast.cmpop], right: Piece) -> Piece:
-    """`left operator right`."""
+    """Build `left operator right`."""
     node = ast.Compare(left=left.node, ops=[operator()], comparators=[right.node])
     return Piece(node, f"{left.text} {_SYMBOLS[operator]} {right.text}")
 
 
 def negate(part: Piece) -> Piece:
-    """The opposite, without `not` where the operator has an opposite of its own."""
+    """Negate an expression, without `not` if its operator has an opposite."""
     node = part.node
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return Piece(node.operand, part.text.removeprefix("not ").strip())
@@ -102,13 +102,13 @@ def negate(part: Piece) -> Piece:
 
 
 def refuse(part: Piece) -> Piece:
-    """`not part`."""
+    """Build `not part`."""
     text = f"not ({part.text})" if isinstance(part.node, ast.BoolOp | ast.IfExp) else f"not {part.text}"
     return Piece(ast.UnaryOp(op=ast.Not(), operand=part.node), text)
 
 
 def join_with(operator: type[ast.boolop], *parts: Piece) -> Piece:
-    """`left and right`, `left or right`; parts with the same operator are taken in flat."""
+    """Build `left and right` or `left or right`; parts with the same operator are merged."""
     values: list[ast.expr] = []
     for part in parts:
         same = isinstance(part.node, ast.BoolOp) and isinstance(part.node.op, operator)
@@ -124,46 +124,46 @@ def _shield(part: Piece, operator: type[ast.boolop]) -> str:
 
 
 def calculate(left: Piece, operator: type[ast.operator], right: Piece) -> Piece:
-    """`left operator right` with numbers, texts or lists."""
+    """Build `left operator right` with `+`, `-` or `*`."""
     symbol = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}[operator]
     return Piece(ast.BinOp(left=left.node, op=operator(), right=right.node), f"{left.text} {symbol} {right.text}")
 
 
-# `ast.unparse` looks for type comments at the line of some statements, so they need one.
+# `ast.unparse` looks up type comments by the line number of some statements, so these need a `lineno`.
 
 
 def assign(target: str, value: Piece) -> ast.stmt:
-    """`target = value`; the target may be a dotted chain."""
+    """Build `target = value`; the target may be a dotted chain."""
     return ast.Assign(targets=[as_target(name(target).node)], value=value.node, lineno=0)
 
 
 def augment(target: str, operator: type[ast.operator], value: Piece) -> ast.stmt:
-    """`target += value` and the like."""
+    """Build `target += value` or a similar statement."""
     return ast.AugAssign(target=as_target(name(target).node), op=operator(), value=value.node)  # type: ignore[arg-type]
 
 
 def when(test: Piece, *body: ast.stmt) -> ast.stmt:
-    """`if test:` with a body."""
+    """Build `if test:` with a body."""
     return ast.If(test=test.node, body=list(body), orelse=[])
 
 
 def return_value(value: Piece | None) -> ast.stmt:
-    """`return value`."""
+    """Build `return value`, or a bare `return`."""
     return ast.Return(value=value.node if value else None)
 
 
 def statement(value: Piece) -> ast.stmt:
-    """An expression that stands alone."""
+    """Build an expression statement."""
     return ast.Expr(value=value.node)
 
 
 def as_target(node: ast.expr) -> ast.expr:
-    """The same target, to be assigned to."""
+    """Return the target with a store context."""
     return _with_context(node, ast.Store())
 
 
 def as_value(node: ast.expr) -> ast.expr:
-    """The same variable or tuple of variables, to be read."""
+    """Return the variable or tuple of variables with a load context."""
     if isinstance(node, ast.Tuple | ast.List):
         return type(node)(elts=[as_value(part) for part in node.elts], ctx=ast.Load())
     return _with_context(node, ast.Load())
@@ -176,7 +176,7 @@ def _with_context(node: ast.expr, context: ast.expr_context) -> ast.expr:
 
 
 def same(left: ast.AST | Sequence[ast.stmt], right: ast.AST | Sequence[ast.stmt]) -> bool:
-    """Tell whether two trees say the same."""
+    """Check whether two trees are equal."""
     if isinstance(left, ast.AST) and isinstance(right, ast.AST):
         return type(left) is type(right) and ast.dump(left) == ast.dump(right)
     if isinstance(left, ast.AST) or isinstance(right, ast.AST):
@@ -185,7 +185,7 @@ def same(left: ast.AST | Sequence[ast.stmt], right: ast.AST | Sequence[ast.stmt]
 
 
 def rename(node: Tree, old: str, new: str) -> Tree:
-    """A tree with one variable in the place of another; what does not speak of it is shared."""
+    """Return a tree with one variable renamed; parts that do not mention it are shared."""
     if isinstance(node, ast.Name):
         return type(node)(id=new, ctx=node.ctx) if node.id == old else node
     fields: dict[str, object] = {}

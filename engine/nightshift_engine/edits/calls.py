@@ -1,4 +1,4 @@
-"""Edits of calls: their arguments and keywords, which function or method is called, and whether one is at all."""
+"""Edits of calls: their arguments and keywords, the called function or method, and missing calls."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _WITH_DEFAULT = {"get": 2, "pop": 2, "setdefault": 2, "next": 2, "getattr": 3}
 
 @expression_operator(_MOST_ARGUMENTS)
 def arguments(view: ExpressionView) -> Iterator[Edit]:
-    """Other arguments of the calls that are there."""
+    """Change the arguments of existing calls."""
     for spot, node in view.of(ast.Call):
         yield from _reorder(view, spot, node)
         yield from _drop(view, spot, node)
@@ -49,7 +49,7 @@ def arguments(view: ExpressionView) -> Iterator[Edit]:
 
 
 def _callee(view: ExpressionView, spot: Spot, node: ast.Call) -> tuple[Function | None, int]:
-    """The function of the file that is called, and how many of its parameters are filled by the object."""
+    """Return the called function of the file, and the number of its parameters that the object fills."""
     if isinstance(node.func, ast.Name):
         owner = view.outside.classes.get(node.func.id)
         if owner is not None:
@@ -108,7 +108,7 @@ def _least(function: Function, bound: int) -> int:
 
 
 def _usual(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
-    """An argument that well-known methods and builtins may have besides: a default, an end, a separator."""
+    """Add an optional argument of a well-known method or builtin: a default, an index, a separator."""
     text, word = view.text(node), name_callee(node)
     if len(node.args) + 1 == _WITH_DEFAULT.get(word):
         for default in _DEFAULTS:
@@ -125,7 +125,7 @@ def _usual(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
 
 
 def _add(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
-    """An argument more, where the function takes one; a variable of the parameter's own name first."""
+    """Add an argument if the function accepts one; a variable with the parameter's name is likeliest."""
     text = view.text(node)
     callee, bound = _callee(view, spot, node)
     if any(isinstance(arg, ast.Starred) for arg in node.args):
@@ -149,7 +149,7 @@ def _add(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
 
 
 def _add_to_unknown(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
-    """An argument more for a function of which nothing is known; builtins of one argument are known."""
+    """Add an argument to an unknown function; builtins and methods with one argument are left out."""
     text = view.text(node)
     if name_callee(node) in _OF_ONE:
         return
@@ -182,7 +182,7 @@ _KEYS_OF_PAIRS = (
 
 @expression_operator(_MOST_KEYWORDS)
 def keywords(view: ExpressionView) -> Iterator[Edit]:
-    """Other keywords of the calls that are there."""
+    """Change the keyword arguments of existing calls."""
     for spot, node in view.of(ast.Call):
         yield from _keywords(view, spot, node)
         yield from _missing(view, spot, node)
@@ -206,7 +206,7 @@ def _keywords(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit
 
 
 def _missing(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
-    """A keyword that other calls of the same function have, or that the function takes."""
+    """Add a keyword argument that other calls of the same function have, or that the function accepts."""
     text, present = view.text(node), {keyword.arg for keyword in node.keywords}
     for keyword in view.file.keywords.get(name_callee(node), ()):
         if keyword.arg and keyword.arg not in present:
@@ -245,7 +245,7 @@ def _sorting(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]
 
 
 def _other_key(view: ExpressionView, spot: Spot, node: ast.Call, key: ast.expr) -> Iterator[Edit]:
-    """The parts of a key in another order, or each of them turned round."""
+    """Reorder the parts of a sort key, or negate one of them."""
     assert isinstance(key, ast.Lambda)
     bodies: list[ast.expr] = []
     if isinstance(key.body, ast.Tuple) and len(key.body.elts) <= 3:
@@ -274,12 +274,12 @@ CALL = "calling"
 _PLAIN_METHODS = frozenset(
     ("lower", "upper", "strip", "split", "keys", "values", "items", "copy", "pop", "sort", "isdigit", "isalpha")
 )
-"""Methods without arguments that are also forgotten to be called."""
+"""Methods without arguments whose call is often forgotten."""
 
 
 @expression_operator()
 def missing_calls(view: ExpressionView) -> Iterator[Edit]:
-    """`x.f` becomes `x.f()` and `x` becomes `f(x)` for a parameter `f`, a coroutine of the file is awaited."""
+    """Replace `x.f` by `x.f()`, and `x` by `f(x)` for a parameter `f`; await coroutines of the file."""
     for spot, node in view.of(ast.Call):
         if name_callee(node) in view.file.coroutines and spot.is_replaceable and _could_await(view, spot):
             text = view.text(node)
@@ -291,7 +291,7 @@ def missing_calls(view: ExpressionView) -> Iterator[Edit]:
 
 
 def _list_holders(view: ExpressionView) -> dict[str, float]:
-    """Parameters that hold functions, or may: those asked whether they are None. What is called already comes later."""
+    """Return parameters that hold functions, or are compared with None and may; those already called weigh less."""
     nodes = list(ast.walk(view.root))
     given = {arg.arg for node in nodes if isinstance(node, ast.arguments) for arg in (*node.args, *node.kwonlyargs)}
     asked = {_name_asked(node) for node in nodes}
@@ -305,7 +305,7 @@ def _list_holders(view: ExpressionView) -> dict[str, float]:
 
 
 def _name_asked(node: ast.AST) -> str:
-    """The variable that a condition asks for None, or for its truth; empty for other nodes."""
+    """Return the variable that a condition compares with None, or tests for truth; empty for other nodes."""
     test = getattr(node, "test", node)
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test = test.operand
@@ -315,7 +315,7 @@ def _name_asked(node: ast.AST) -> str:
 
 
 def _by_parameter(view: ExpressionView, spot: Spot, node: ast.expr, held: Mapping[str, float]) -> Iterator[Edit]:
-    """`x` becomes `f(x)` for a parameter `f`."""
+    """Replace `x` by `f(x)` for a parameter `f`."""
     if spot.field in ("test", "func") or isinstance(node, ast.Constant | ast.Lambda | ast.Compare):
         return
     text = view.text(node)
@@ -326,7 +326,7 @@ def _by_parameter(view: ExpressionView, spot: Spot, node: ast.expr, held: Mappin
 
 
 def _not_called(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
-    """`x.f` becomes `x.f()`."""
+    """Replace `x.f` by `x.f()`."""
     text = view.text(node)
     if isinstance(node, ast.Attribute):
         own = node.attr in view.file.methods
@@ -339,7 +339,7 @@ def _not_called(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Ed
 
 
 def _could_await(view: ExpressionView, spot: Spot) -> bool:
-    """Whether what stands at a spot is not awaited, and the innermost function around is a coroutine."""
+    """Check that the value at a spot is not awaited, and that the innermost function around it is a coroutine."""
     if isinstance(spot.parent, ast.Await):
         return False
     for end in range(len(spot.position), 0, -1):
@@ -405,7 +405,7 @@ _IN_MODULES: tuple[tuple[float, tuple[str, ...]], ...] = (
 
 @expression_operator()
 def methods(view: ExpressionView) -> Iterator[Edit]:
-    """Another builtin, another function of the same module, another method of the same object."""
+    """Call another builtin, another function of the same module, or another method of the same object."""
     for spot, node in view.of(ast.Call):
         if isinstance(node.func, ast.Attribute):
             yield from _other_method(view, spot, node, node.func)
@@ -421,7 +421,7 @@ def _other_method(view: ExpressionView, spot: Spot, node: ast.Call, func: ast.At
     else:
         near = [(weight * (1.0 if kind else 0.6), family) for of, weight, family in _FAMILIES if not kind or kind & of]
         families = [(weight, family) for weight, family in near if func.attr in family]
-        if not families:  # it has no such method, so that one of its own may have been meant
+        if not families:  # the object has no such method, so a method of its own kind may have been meant
             families = [(weight, family) for _, weight, family in _FAMILIES if func.attr in family]
     for weight, family in families:
         for word in family:
@@ -444,7 +444,7 @@ def _takes(word: str, given: int) -> bool:
 
 
 def _another_way(view: ExpressionView, spot: Spot, node: ast.Call, func: ast.Attribute) -> Iterator[Edit]:
-    """The same object changed or read in another way, with other arguments."""
+    """Change or read the same object by another method with other arguments."""
     text, holder, args = view.text(node), func.value, node.args
     if func.attr in ("append", "appendleft") and len(args) == 1:
         front = [ast.Constant(value=0), args[0]]

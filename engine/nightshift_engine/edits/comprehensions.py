@@ -1,7 +1,7 @@
-"""Edits of comprehensions, and clauses added to conditions: comparisons of variables, of items, with a first value.
+"""Edits of comprehensions, and clauses added to conditions: comparisons of variables, of items, with an initial value.
 
-The clauses that occur in the file, and those that guard what is evaluated, are added by the edits of conditions; here
-are those that are nowhere in the file and yet of a usual shape.
+`conditions` adds the clauses that are in the file and those that guard an evaluation. This module adds clauses of a
+common form that are nowhere in the file.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FORMS: tuple[type[Comprehension], ...] = (ast.ListComp, ast.SetComp, ast.Genera
 
 @expression_operator(_MOST_COMPREHENSIONS)
 def comprehensions(view: ExpressionView) -> Iterator[Edit]:
-    """Other conditions, elements and forms of comprehensions, and other ways to go through a collection."""
+    """Change the conditions, elements and forms of comprehensions, and the way in which loops iterate."""
     for spot, clause in view.of(ast.comprehension):
         yield from _conditions(view, spot, clause)
     for spot, node in view.of(*_FORMS, ast.DictComp):
@@ -70,7 +70,7 @@ def _with_ifs(node: ast.comprehension, ifs: list[ast.expr]) -> ast.comprehension
 
 
 def _new_conditions(view: ExpressionView, spot: Spot, node: ast.comprehension) -> Iterator[tuple[ast.expr, float]]:
-    """Conditions on the variables of the clause: their truth, and how they compare with what else is visible."""
+    """Yield conditions on the variables of the clause: their truth, and comparisons with other visible variables."""
     own = [part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)]
     for word in own:
         kind = view.kinds.of_name(word)
@@ -86,7 +86,7 @@ def _new_conditions(view: ExpressionView, spot: Spot, node: ast.comprehension) -
 
 
 def _by_part(view: ExpressionView, word: str, kind: Kind, other: str) -> Iterator[tuple[ast.expr, float]]:
-    """Yield comparisons of a variable's item or attribute with another variable, where the file takes such parts."""
+    """Yield comparisons of a variable's item or attribute with another variable, for parts that the file uses."""
     wanted = view.kinds.of_name(other)
     if wanted & (CALLABLE | SIZED - STR) or kind & (NUMBER | STR):
         return
@@ -110,13 +110,13 @@ def _relations(kind: Kind, other: Kind, items: Kind) -> Iterator[tuple[type[ast.
 
 
 def _nesting(view: ExpressionView, spot: Spot, node: Comprehension | ast.DictComp) -> Iterator[Edit]:
-    """The clauses of a comprehension in another order, where the later does not need the earlier."""
+    """Swap adjacent clauses of a comprehension if the later one does not need the earlier one."""
     clauses = node.generators
     for index in range(len(clauses) - 1):
         earlier, later = clauses[index], clauses[index + 1]
         bound = {part.id for part in ast.walk(earlier.target) if isinstance(part, ast.Name)}
         if any(isinstance(part, ast.Name) and part.id in bound for part in ast.walk(later.iter)):
-            # An earlier `if` may stand in the way too, but only the run shows that.
+            # The earlier `if` may need the order too, but only the run shows that.
             continue
         turned = [*clauses[:index], later, earlier, *clauses[index + 2 :]]
         yield from swap(
@@ -133,7 +133,7 @@ def _with_clauses(node: Comprehension | ast.DictComp, clauses: list[ast.comprehe
 def _forms(view: ExpressionView, spot: Spot, node: Comprehension) -> Iterator[Edit]:
     text = view.text(node)
     for form in _FORMS:
-        # The parentheses of a generator that is the only argument are those of the call.
+        # A generator that is the only argument of a call shares the call's parentheses.
         weight = 0.15 if form is not ast.GeneratorExp else 0.03
         yield from swap(
             spot, form(elt=node.elt, generators=node.generators), COMPREHENSION, weight, f"`{text}` in another form"
@@ -141,7 +141,7 @@ def _forms(view: ExpressionView, spot: Spot, node: Comprehension) -> Iterator[Ed
 
 
 def _elements(view: ExpressionView, spot: Spot, node: Comprehension) -> Iterator[Edit]:
-    """The element as it is iterated, without what is made of it."""
+    """Replace the element by the loop variables, without the computation on them."""
     words = [part.id for clause in node.generators for part in ast.walk(clause.target) if isinstance(part, ast.Name)]
     if not isinstance(node.elt, ast.Name):
         for word in words:
@@ -181,7 +181,7 @@ def _unwrap(node: ast.expr) -> Iterator[tuple[ast.expr, float]]:
 
 
 def _vary_iterable(spot: Spot, node: ast.expr, kind: Kind) -> Iterator[tuple[ast.expr, float]]:
-    """Indices, pairs or parts of a collection for its items; a copy where it may change on the way."""
+    """Yield indices, pairs or parts of a collection instead of its items, or a copy of it."""
     pair = isinstance(getattr(spot.parent, "target", None), ast.Tuple)
     if isinstance(node, ast.Constant | ast.List | ast.Tuple):
         return
@@ -205,7 +205,7 @@ def _vary_iterable(spot: Spot, node: ast.expr, kind: Kind) -> Iterator[tuple[ast
 CLAUSE = "clause"
 _MOST_CLAUSES, _MOST_AT_ONE = 300, 80
 _SIZE = 4
-"""Variables and items of one kind that are held against each other at one place."""
+"""Maximum number of variables and items of one kind that are compared with each other at one place."""
 
 Clause = tuple[ast.expr, float, tuple[type[ast.boolop], ...]]
 """A clause, its weight, and the connectives that suit it."""
@@ -213,7 +213,7 @@ Clause = tuple[ast.expr, float, tuple[type[ast.boolop], ...]]
 
 @expression_operator(_MOST_CLAUSES)
 def clauses(view: ExpressionView) -> Iterator[Edit]:
-    """`c` becomes `c and x != y`, `x == first or c`, `c or a[i] > a[j]`."""
+    """Extend a condition `c` to `c and x != y`, `x == first or c`, `c or a[i] > a[j]` and so on."""
     first = dict(_first_values(view))
     for spot, node in view.values:
         if spot.field in ("test", "ifs") and not isinstance(node, ast.Constant):
@@ -237,7 +237,7 @@ def _at(view: ExpressionView, spot: Spot, node: ast.expr, first: dict[str, ast.e
 
 
 def _join(op: type[ast.boolop], node: ast.expr, clause: ast.expr) -> ast.expr:
-    """Join a condition and a clause; the one that cannot fail comes first, to keep the other from being evaluated."""
+    """Join a condition and a clause; the operand that cannot fail comes first, to guard the other one."""
     right = clause.comparators[0] if isinstance(clause, ast.Compare) else None
     ahead = right is None or (_is_safe(clause) and (_is_first(right) or not _is_safe(node)))
     pair = [clause, node] if ahead else [node, clause]
@@ -262,7 +262,7 @@ def _propose(view: ExpressionView, spot: Spot, node: ast.expr, first: dict[str, 
 
 
 def _convertible(view: ExpressionView, node: ast.expr) -> Iterator[Clause]:
-    """`x.isdigit() and …` where `int(x)` is asked about."""
+    """Yield `x.isdigit()` for `and`, and its negation for `or`, if a condition contains `int(x)`."""
     loud = any(error == "ValueError" for error, _ in view.context.errors)
     for part in ast.walk(node):
         if (
@@ -276,7 +276,7 @@ def _convertible(view: ExpressionView, node: ast.expr) -> Iterator[Clause]:
 
 
 def _first_values(view: ExpressionView) -> Iterator[tuple[str, ast.expr]]:
-    """The variables of the scope that begin with a literal, or with a parameter's default, that tells `not yet`."""
+    """Yield the scope's variables with a literal as initial value or default, which may stand for "not yet set"."""
     for node in ast.walk(view.root):
         if isinstance(node, ast.Assign) and _is_first(node.value):
             yield from ((target.id, node.value) for target in node.targets if isinstance(target, ast.Name))
@@ -294,7 +294,7 @@ def _is_first(node: ast.AST | None) -> bool:
 
 
 def _with_first(spot: Spot, node: ast.expr, first: dict[str, ast.expr]) -> Iterator[Clause]:
-    """`best is None or …`, `last != -1 and …`: whether a variable still has the value that it began with."""
+    """Yield tests whether a variable still has its initial value: `best is None or …`, `last != -1 and …`."""
     for word in dict.fromkeys(part.id for part in ast.walk(node) if isinstance(part, ast.Name)):
         value = first.get(word)
         if value is not None and word in spot.visible.near:
@@ -306,7 +306,7 @@ def _with_first(spot: Spot, node: ast.expr, first: dict[str, ast.expr]) -> Itera
 
 
 def _of_items(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Clause]:
-    """Items of one collection at two visible indices, of which the condition speaks."""
+    """Yield comparisons of a collection's items at two visible indices, one of which the condition mentions."""
     numbers = [word for word in spot.visible.near if view.kinds.of_name(word) & INT]
     holders = [word for word in spot.visible.near if view.kinds.of_name(word) & (SEQUENCE | MAPPING)]
     used = [word for word in numbers if word in view.file.parts(node)]
@@ -323,7 +323,7 @@ def _of_items(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Clau
 
 
 def _of_variables(view: ExpressionView, spot: Spot) -> Iterator[Clause]:
-    """Two visible variables of one kind: whether they differ, or which is the greater."""
+    """Yield comparisons of two visible variables of one kind: whether they differ, or which is greater."""
     words = [word for word in spot.visible.near if word != spot.visible.owner][-2 * _SIZE :]
     for index, variable in enumerate(words):
         kind = view.kinds.of_name(variable)
@@ -343,7 +343,7 @@ _RELATIONS: tuple[tuple[type[ast.cmpop], float, tuple[type[ast.boolop], ...]], .
 
 
 def _alike(kind: Kind, other: Kind) -> bool:
-    """Whether two kinds are known to be the same, or may be."""
+    """Check whether two kinds are known to overlap, or may be the same."""
     if CALLABLE & (kind | other):
         return False
     return bool(kind & other) if kind and other else not (kind | other) & (SIZED - {"str", "tuple"})

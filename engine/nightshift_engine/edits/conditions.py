@@ -1,4 +1,4 @@
-"""Edits of conditions and branches: negated, widened, narrowed; `elif` and `if`, `else` dropped or added, ternaries."""
+"""Edits of conditions and branches: negated, widened or narrowed tests, `if`, `elif` and `else` changed, ternaries."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ Proposals = Iterator[tuple[Piece, float]]
 
 @statement_operator(_MOST_CONDITIONS)
 def conditions(view: StatementView) -> Iterable[Edit]:
-    """Other tests for `if`, `while`, ternaries, comprehensions, and for comparisons that are returned."""
+    """Change the tests of `if`, `while`, ternaries and comprehensions, and returned comparisons."""
     return (edit for spot in tests(view) for edit in choices("condition", spot, _others(view, spot)))
 
 
 def tests(view: StatementView) -> Iterator[StatementExpression]:
-    """The expressions of conditions."""
+    """Yield the expressions of conditions."""
     for site in view.sites:
         for spot in statement_expressions(site):
             if any(spot.node is test for test in parts_of(spot.parent)) or _is_returned(spot):
@@ -75,7 +75,7 @@ def _texts_of_parts(old: Piece) -> set[str]:
 
 
 def _of_parts(old: Piece) -> Proposals:
-    """Parts of `and` and `or` dropped or negated, and the two exchanged."""
+    """Drop or negate parts of `and` and `or`, and exchange the two connectives."""
     if not isinstance(old.node, ast.BoolOp):
         return
     operator, values = type(old.node.op), [build.piece(value) for value in old.node.values]
@@ -98,7 +98,7 @@ def subject_of(node: ast.expr) -> ast.expr:
 
 
 def _forms(old: Piece) -> Proposals:
-    """The usual questions about the same subject."""
+    """Yield common conditions on the subject of the old one."""
     node = subject_of(old.node)
     if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call):
         return
@@ -107,7 +107,7 @@ def _forms(old: Piece) -> Proposals:
 
 
 def questions(subject: Piece) -> Iterator[Piece]:
-    """The usual questions about a value: whether it is true, None, empty, zero."""
+    """Yield common conditions on a value: whether it is true, None, empty or zero."""
     none, zero, length = constant(None), constant(0), build.call("len", subject)
     yield from (subject, refuse(subject), compare(subject, ast.Is, none), compare(subject, ast.IsNot, none))
     yield from (compare(length, ast.Eq, zero), compare(subject, ast.Eq, zero), compare(subject, ast.NotEq, zero))
@@ -130,7 +130,7 @@ def _bare(view: StatementView, spot: StatementExpression, scale: float) -> Propo
 
 
 def _alien(view: StatementView, spot: StatementExpression, old: Piece) -> Proposals:
-    """Other conditions of the file, so far as their names are known here."""
+    """Yield other conditions of the file whose names are visible here."""
     for part, weight in occurring(view, spot.site.block):
         yield part, weight
         opposite = view.negate(part)
@@ -143,7 +143,7 @@ def _alien(view: StatementView, spot: StatementExpression, old: Piece) -> Propos
 
 
 def occurring(view: StatementView, block: Block) -> Proposals:
-    """The conditions that occur in the file and could be asked in a block, with weights."""
+    """Yield the conditions of the file whose names are visible in a block, with weights."""
     visible = view.visible(block) | BUILTINS
     for part, near in view.conditions:
         if visible >= view.names_in(part):
@@ -167,9 +167,9 @@ def _additions(view: StatementView, spot: StatementExpression) -> Proposals:
 
 
 def _likewise(view: StatementView, spot: StatementExpression, names: list[str]) -> Proposals:
-    """The same question about another variable: what is asked of `i` is often to be asked of `j`.
+    """Yield the same condition on another variable: a condition on `i` is often needed for `j` too.
 
-    Each is given with its opposite, since a part may be joined by `and` or by `or`.
+    Each comes with its negation, because a part may be joined by `and` or by `or`.
     """
     parts = spot.node.values if isinstance(spot.node, ast.BoolOp) else [spot.node]
     for part in parts:
@@ -184,7 +184,7 @@ def _likewise(view: StatementView, spot: StatementExpression, names: list[str]) 
 
 
 def comparisons(view: StatementView, names: list[str], used: set[str]) -> Proposals:
-    """Comparisons of visible variables of fitting kinds; those that the old condition uses count more."""
+    """Yield comparisons of visible variables of matching kinds; variables of the old condition weigh more."""
     numbers = [text for text in names if view.number(text)][:6]
     for index, left in enumerate(numbers):
         for right in numbers[index + 1 :]:
@@ -200,7 +200,7 @@ def comparisons(view: StatementView, names: list[str], used: set[str]) -> Propos
 
 
 def guards_of(view: StatementView, node: ast.AST) -> Proposals:
-    """Yield the conditions that let a tree be evaluated: an object is there, an index is in range."""
+    """Yield the conditions under which a tree can be evaluated: an object is not None, an index is in range."""
     kinds = {kind for kind, _ in view.context.errors}
     for part in ast.walk(node):
         if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name | ast.Attribute):
@@ -216,7 +216,7 @@ def guards_of(view: StatementView, node: ast.AST) -> Proposals:
 
 
 def _divides(node: ast.AST) -> TypeGuard[ast.BinOp]:
-    """Whether it divides by what is no constant; `"…" % values` is no division."""
+    """Check for a division by a non-constant; `"…" % values` is not a division."""
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod):
         return False
     return not isinstance(node.right, ast.Constant) and not isinstance(node.left, ast.Constant | ast.JoinedStr)
@@ -231,7 +231,7 @@ def _not_none(view: StatementView, owner: ast.expr, weight: float) -> Proposals:
 
 
 def _propose_for_side(view: StatementView, side: ast.expr, loud: bool) -> Proposals:
-    """A side of a comparison that may be None."""
+    """Yield the condition that a side of a comparison is not None."""
     if isinstance(side, ast.Name | ast.Attribute):
         kinds = view.kinds(ast.unparse(side))
         weight = 0.4 if loud or "NoneType" in kinds else 0.1 if not kinds else 0.02
@@ -239,7 +239,7 @@ def _propose_for_side(view: StatementView, side: ast.expr, loud: bool) -> Propos
 
 
 def _is_never_none(view: StatementView, variable: str) -> bool:
-    """Whether it is no variable of the scope (a module), or has a type that is never None."""
+    """Check that a name is no variable of the scope (such as a module), or has a type that is never None."""
     if view.has_length(variable) or view.number(variable):
         return "NoneType" not in view.kinds(variable)
     return not any(variable in bound for bound in view.bound.values())
@@ -265,7 +265,7 @@ _MIRRORED: dict[type[ast.cmpop], ast.cmpop] = {
 
 @statement_operator(_MOST_BRANCHES)
 def branches(view: StatementView) -> Iterable[Edit]:
-    """Other shapes of the same branches."""
+    """Change the shape of branches."""
     return (edit for site in view.sites for edit in _at(view, site))
 
 
@@ -292,7 +292,7 @@ def _of_if(view: StatementView, site: Site, node: ast.If) -> Iterator[Edit]:
 
 
 def _add_else(view: StatementView, site: Site, node: ast.If, text: str) -> Iterator[Edit]:
-    """An `else` for what has none: the next `if`, the rest of the block, or a result."""
+    """Add an `else` to an `if` without one: the next `if`, the rest of the block, or a result."""
     rest = site.block.statements[site.index + 1 :]
     if rest and isinstance(rest[0], ast.If):
         new = _with(node, orelse=[rest[0]])
@@ -337,7 +337,7 @@ def _of_else(view: StatementView, site: Site, node: ast.If, text: str) -> Iterat
 
 
 def _second_tests(view: StatementView, site: Site, node: ast.If) -> Iterator[tuple[Piece, float]]:
-    """Yield the tests of an `elif` behind a test: its mirror image, and other tests of the file."""
+    """Yield tests for an `elif`: the mirror image of the first test, and other tests of the file."""
     if isinstance(node.test, ast.Compare) and len(node.test.ops) == 1 and type(node.test.ops[0]) in _MIRRORED:
         order, right = _MIRRORED[type(node.test.ops[0])], node.test.comparators[0]
         for other, weight in ((_mirror(right), 0.3), (right, 0.15)):
@@ -349,7 +349,7 @@ def _second_tests(view: StatementView, site: Site, node: ast.If) -> Iterator[tup
 
 
 def _mirror(node: ast.expr) -> ast.expr:
-    """`level + slack` for `level - slack`; anything else stays."""
+    """Return `level + slack` for `level - slack` and the reverse, the operand for a negation, else the node itself."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
         step = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
         return ast.BinOp(left=node.left, op=step, right=node.right)

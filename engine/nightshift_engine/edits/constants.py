@@ -1,4 +1,4 @@
-"""Edits of constants: another one of the file or its tests, one nearby, and off by one in any expression."""
+"""Edits of constants: another one of the file or its tests, a nearby one, and off-by-one changes of expressions."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ CONSTANT = "constant"
 _MOST = 600
 _MADE = ("set", "list", "dict", "tuple")
 _COMMON = 12
-"""So many of the commonest constants of the vocabulary are likely; the others come much later."""
+"""Number of the commonest constants of the vocabulary that count as likely; the others come much later."""
 
 
 @expression_operator(_MOST)
 def constants(view: ExpressionView) -> Iterable[Edit]:
-    """Other numbers, strings, truths and empty values where a literal stands."""
+    """Replace a literal by another number, string, truth value or empty container."""
     words = _words(view.context)
     return _all(view, words)
 
@@ -83,7 +83,7 @@ def _instead_of(spot: Spot, value: object, words: list[object]) -> Iterator[tupl
 
 
 def _instead_of_number(value: float, words: list[object]) -> Iterator[tuple[ast.expr, float]]:
-    """Numbers near `value` first, then those that programs begin with, then those of the vocabulary."""
+    """Yield numbers near `value` first, then common initial values, then the vocabulary's numbers."""
     weights: dict[float, float] = {value + 1: 0.7, value - 1: 0.7}
     if value:
         weights.setdefault(-value, 0.4)
@@ -145,7 +145,7 @@ def _instead_of_none(spot: Spot) -> Iterator[tuple[ast.expr, float]]:
 
 
 def _instead_of_empty(node: ast.expr) -> Iterator[tuple[ast.expr, float]]:
-    """`[]` for `[[]]`, `{}` for `set()` and the like."""
+    """Yield replacements of empty containers: `[]` for `[[]]`, `{}` for `set()` and so on."""
     if not _is_empty(node):
         if isinstance(node, ast.List) and len(node.elts) == 1 and _is_empty(node.elts[0]):
             yield node.elts[0], 0.5
@@ -175,7 +175,7 @@ def _infinite(*, negative: bool) -> ast.expr:
 
 
 def _instead_of_infinite(node: ast.expr) -> Iterator[tuple[ast.expr, float]]:
-    """`float('inf')` for `float('-inf')`, `-math.inf` for `math.inf`."""
+    """Yield replacements of infinity: `float('inf')` for `float('-inf')`, `-math.inf` for `math.inf`, and 0."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "float" and node.args:
         word = node.args[0]
         if isinstance(word, ast.Constant) and isinstance(word.value, str):
@@ -187,7 +187,7 @@ def _instead_of_infinite(node: ast.expr) -> Iterator[tuple[ast.expr, float]]:
 
 
 def _simple_result(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
-    """A whole result or initial value replaced by a plain one of its kind."""
+    """Replace a whole result or initial value by a plain value of its kind."""
     kind = view.kind(node)
     results: list[tuple[ast.expr, float]] = []
     if is_number(kind):
@@ -215,7 +215,7 @@ _HOLDERS = ast.Tuple | ast.List | ast.Dict | ast.keyword | ast.IfExp | ast.ListC
 
 @expression_operator()
 def off_by_one(view: ExpressionView) -> Iterator[Edit]:
-    """Ones added, taken away or dropped where integers stand: indices, bounds, arguments, comparands, results."""
+    """Add, subtract or drop a one in integer expressions: indices, bounds, arguments, comparands, results."""
     for spot, node in view.values:
         if isinstance(node, ast.Constant):
             continue
@@ -236,7 +236,7 @@ def _prior(view: ExpressionView, spot: Spot, node: ast.expr) -> float:
 
 
 def _weigh_position(view: ExpressionView, spot: Spot) -> float:
-    """How usual the slip is at this place."""
+    """Rate how common an off-by-one error is at this place."""
     parent = spot.parent
     if isinstance(parent, ast.Slice):
         return 1.0
@@ -249,7 +249,7 @@ def _weigh_position(view: ExpressionView, spot: Spot) -> float:
     if isinstance(parent, ast.Compare):
         return 0.8 if any(isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for op in parent.ops) else 0.5
     if isinstance(parent, ast.BinOp):
-        # Beside another term the one belongs to the sum as a whole.
+        # Next to another term, the one belongs to the sum as a whole.
         return 0.0 if isinstance(parent.op, ast.Add | ast.Sub) else 0.3
     if isinstance(parent, ast.Return | ast.Assign | ast.AnnAssign | ast.Yield):
         return 0.7
@@ -271,7 +271,7 @@ def _shift(view: ExpressionView, spot: Spot, node: ast.expr, prior: float) -> It
 
 
 def _move(view: ExpressionView, spot: Spot, node: ast.BinOp, present: int, prior: float) -> Iterator[Edit]:
-    """`e + 2` becomes `e + 1` and `e + 3`, `e + 1` becomes `e - 1`."""
+    """Replace `e + 2` by `e + 1`, `e + 3` and `e - 2`, and `e + 1` by `e + 2` and `e - 1`."""
     for shift, weight in ((present + 1, 0.5), (present - 1, 0.5), (-present, 0.8)):
         if shift:
             new = binary(node.left, ast.Add if shift > 0 else ast.Sub, number(abs(shift)))
@@ -280,7 +280,7 @@ def _move(view: ExpressionView, spot: Spot, node: ast.BinOp, present: int, prior
 
 
 def _amount(node: ast.expr) -> int:
-    """The number that is added at the end, or taken away if it is negative; 0 where there is none."""
+    """Return the integer added at the end of a sum, negative if it is subtracted; 0 if there is none."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub) and isinstance(node.right, ast.Constant):
         value = node.right.value
         if type(value) is int:

@@ -1,4 +1,4 @@
-"""Edits of how a block or function is left: `return`, `yield`, `await`, `break`, `continue`, `raise`, `except`."""
+"""Edits of ways to leave a block or function: `return`, `yield`, `await`, `break`, `continue`, `raise`, `except`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OF_KIND = {"int": (0, 1, -1), "float": (0, 1, -1), "bool": (False, True), "str"
 
 
 def outcomes(view: StatementView, block: Block) -> Iterator[tuple[ast.stmt, str, float]]:
-    """Statements that leave the block early: (statement, its text, share)."""
+    """Yield statements that leave the block early: (statement, its text, share)."""
     if not block.open:
         return
     if block.loops:
@@ -55,7 +55,7 @@ def outcomes(view: StatementView, block: Block) -> Iterator[tuple[ast.stmt, str,
 
 
 def _list_wanted(view: StatementView) -> Iterator[tuple[str, str, float]]:
-    """The exceptions that tests wait for, those that failing ones wait for in vain first: (kind, words, share)."""
+    """Yield the exceptions that tests expect, those that were missing first: (kind, words, share)."""
     missed = set[str]()
     for _, message in view.context.errors:
         match = _NOT_RAISED.search(message)
@@ -69,7 +69,7 @@ def _list_wanted(view: StatementView) -> Iterator[tuple[str, str, float]]:
 
 
 def results(view: StatementView, block: Block, nodes: list[ast.AST]) -> Iterator[tuple[Piece, float]]:
-    """Values that the function may return, each text once, with shares; those that it returns elsewhere come first."""
+    """Return values that the function may return, each text once, with shares; those returned elsewhere weigh most."""
     best: dict[str, tuple[Piece, float]] = {}
     for value, share in _results(view, block, nodes):
         if share > best.get(value.text, (value, 0.0))[1]:
@@ -122,7 +122,7 @@ _IDLE = ast.Constant | ast.Tuple | ast.List | ast.Dict | ast.Set | ast.Name | as
 
 @statement_operator(_MOST_RETURNS)
 def returns(view: StatementView) -> Iterable[Edit]:
-    """Values returned, put in, wrapped, and moved across the edges of loops."""
+    """Change, insert and wrap returned values, and move returns across the edges of loops."""
     edits = [edit for site in view.sites for edit in _returns_at(view, site)]
     edits += [edit for gap in view.gaps for edit in _missing_return(view, gap)]
     return edits
@@ -150,7 +150,7 @@ def _returns_at(view: StatementView, site: Site) -> Iterator[Edit]:
 
 
 def _values(view: StatementView, spot: StatementExpression, nodes: list[ast.AST]) -> Iterator[tuple[Piece, float]]:
-    """Other values in the place of a returned one, and the same one taken further."""
+    """Yield other values in place of a returned one, and expressions built from the returned one."""
     old, block = spot.piece, spot.site.block
     for value, share in results(view, block, nodes):
         yield value, share * 0.3
@@ -173,7 +173,7 @@ def _values(view: StatementView, spot: StatementExpression, nodes: list[ast.AST]
 
 
 def _list_conditions(view: StatementView, block: Block) -> Iterator[tuple[Piece, float]]:
-    """Yield the conditions between True and False: the usual questions about variables, and conditions that occur."""
+    """Yield conditions in place of True or False: common ones on variables, and conditions of the file."""
     for text in view.names(block):
         if text not in {"self", "cls"}:
             yield from ((question, 0.08) for question in questions(name(text)))
@@ -196,7 +196,7 @@ def _extend(old: Piece, other: Piece) -> Iterator[tuple[Piece, float]]:
 
 
 def _list_parts(view: StatementView, old: Piece) -> Iterator[Piece]:
-    """Slices, items, and lists of one that occur in the scope: what a result is often put together from."""
+    """Yield slices, items and one-element lists of the scope, which results are often composed of."""
     parts: dict[str, ast.expr] = {}
     for node in ast.walk(view.node):
         fits = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)
@@ -211,7 +211,7 @@ def _list_parts(view: StatementView, old: Piece) -> Iterator[Piece]:
 
 
 def _of_expression(site: Site, value: ast.expr) -> Iterator[Edit]:
-    """An expression whose value is dropped; one that does nothing at all is hardly meant."""
+    """Replace an expression statement by a `return` of its value; likeliest for a statement without any effect."""
     if isinstance(value, ast.Constant) and value.value is ...:
         return
     last = site.index == len(site.block.statements) - 1
@@ -221,7 +221,7 @@ def _of_expression(site: Site, value: ast.expr) -> Iterator[Edit]:
 
 
 def _missing_return(view: StatementView, gap: tuple[Block, int, int]) -> Iterator[Edit]:
-    """A `return` at the end of a function, of a branch, or after a loop."""
+    """Insert a `return` at the end of a function, of a branch, or of a loop's body."""
     block, index, _ = gap
     function = block.function
     if function is None or not block.open or index < len(block.statements) or block.loops > 1:
@@ -242,7 +242,7 @@ def _missing_return(view: StatementView, gap: tuple[Block, int, int]) -> Iterato
 
 
 def _out_of_loop(site: Site, node: ast.Return) -> Iterator[Edit]:
-    """The `return` stands after the loop, or after the block that holds it."""
+    """Move the `return` behind the block that holds it, at each level."""
     block = site.block
     weight = 0.4
     while block.above is not None and not isinstance(block.owner, Function | ast.ClassDef):
@@ -260,7 +260,7 @@ def _out_of_loop(site: Site, node: ast.Return) -> Iterator[Edit]:
 
 
 def _into_loop(site: Site) -> Iterator[Edit]:
-    """The `return` after the loop stands at the end of its body."""
+    """Move the `return` after the loop to the end of the loop's body."""
     rest = site.block.statements[site.index + 1 :]
     body: list[ast.stmt] = site.node.body  # type: ignore[attr-defined] # a loop, see the caller
     if rest and isinstance(rest[0], ast.Return):
@@ -275,7 +275,7 @@ _MOST_YIELDS = 300
 
 @statement_operator(_MOST_YIELDS)
 def yields(view: StatementView) -> Iterable[Edit]:
-    """Values handed on in another way."""
+    """Change the way in which values are returned, yielded or awaited, and insert missing yields."""
     edits = [edit for site in view.sites for edit in _yields_at(view, site)]
     edits += list(_missing_yield(view))
     return edits
@@ -294,7 +294,7 @@ def _yields_at(view: StatementView, site: Site) -> Iterator[Edit]:
 
 
 def _read_value(node: ast.stmt) -> ast.expr | None:
-    """The value that a statement hands on or drops."""
+    """Return the value that a statement returns, yields, awaits or drops."""
     if isinstance(node, ast.Return):
         return node.value
     if isinstance(node, ast.Expr):
@@ -332,7 +332,7 @@ def _awaits(site: Site) -> Iterator[Edit]:
 
 
 def _missing_yield(view: StatementView) -> Iterator[Edit]:
-    """A visible variable handed on at a gap of a generator."""
+    """Insert a `yield` of a visible variable at a gap of a generator."""
     for gap in view.gaps:
         block, index, _ = gap
         function = block.function
@@ -353,7 +353,7 @@ _ANY = "Exception"
 
 @statement_operator(_MOST_JUMPS)
 def flow(view: StatementView) -> Iterable[Edit]:
-    """Other jumps, jumps put in, exceptions caught that were not."""
+    """Change or insert jumps, and catch further exceptions."""
     edits = [edit for site in view.sites for edit in _jumps_at(view, site)]
     edits += [edit for gap in view.gaps for edit in _jumps(gap)]
     return edits
@@ -376,7 +376,7 @@ def _jumps_at(view: StatementView, site: Site) -> Iterator[Edit]:
 
 
 def _jumps(gap: tuple[Block, int, int]) -> Iterator[Edit]:
-    """A jump at the end of a branch or of a loop's body."""
+    """Insert a jump at the end of a branch or of a loop's body."""
     block, index, _ = gap
     if not block.loops or not block.open or index < len(block.statements):
         return
@@ -387,7 +387,7 @@ def _jumps(gap: tuple[Block, int, int]) -> Iterator[Edit]:
 
 
 def _widen(view: StatementView, site: Site, node: ast.Try) -> Iterator[Edit]:
-    """Handlers that also take what ended the failing tests."""
+    """Extend handlers to the exceptions that ended the failing tests."""
     seen = list(dict.fromkeys(kind for kind, _ in view.context.errors if kind.isidentifier()))
     for index, handler in enumerate(node.handlers):
         old = handler.type
@@ -408,7 +408,7 @@ def _widen(view: StatementView, site: Site, node: ast.Try) -> Iterator[Edit]:
 
 @statement_operator()
 def declarations(view: StatementView) -> Iterable[Edit]:
-    """`global` and `nonlocal` for variables that a function assigns and an outer level has too."""
+    """Insert `global` and `nonlocal` for variables that a function assigns and an outer level has too."""
     return [
         edit
         for position, node in places(view.context.tree, view.context.scope)
@@ -443,7 +443,7 @@ def _covers(node: ast.AST, line: int) -> bool:
 
 
 def _enclosing(view: StatementView, position: tuple[tuple[str, int | None], ...]) -> Iterator[str]:
-    """The variables of the functions around a place of the scope."""
+    """Yield the variables of the functions around a place of the scope."""
     for end in range(len(view.context.scope), len(position)):
         node = at(view.context.tree, position[:end])
         if isinstance(node, Function):

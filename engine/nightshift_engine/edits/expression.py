@@ -1,8 +1,8 @@
-"""The view of a scope's expressions for all operators on them, and how such an operator makes its edits.
+"""The view of a scope's expressions for all operators on them, and the base of these operators.
 
-A `Spot` is a node where an edit may begin, with the part that it plays there, the names that are visible and the kind
-of value that the place asks for. Left alone are the texts of f-strings, decorators, annotations, docstrings, patterns,
-what is deleted, and the targets of assignments (what stands in the brackets of a target is not).
+A `Spot` is a node where an edit may begin, with its role there, the visible names and the kind of value that the place
+needs. Excluded are the texts of f-strings, decorators, annotations, docstrings, patterns, deleted targets, and the
+targets of assignments (but not the expressions in the brackets of a target).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Made = TypeVar("Made")
 
 
 class _Key(Generic[Held]):
-    """An object as a key. It keeps the object alive, so that no other can have its identity."""
+    """An object as a key, compared by identity. It keeps the object alive, so that its id is not reused."""
 
     __slots__ = ("held",)
 
@@ -55,7 +55,7 @@ class _Key(Generic[Held]):
 
 
 def once(make: Callable[[Held], Made]) -> Callable[[Held], Made]:
-    """The function, making its result once for the same object while that is one of the last four."""
+    """Return the function with a cache of its results for the last four objects, by identity."""
 
     @lru_cache(maxsize=4)
     def compute(key: _Key[Held]) -> Made:
@@ -70,10 +70,10 @@ def once(make: Callable[[Held], Made]) -> Callable[[Held], Made]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Spot:
-    """A node where an edit may begin. `field` and `index` tell where it stands in the node of `up`.
+    """A node where an edit may begin. `field` and `index` are its position in the node of `up`.
 
-    `line` is its own, or that of its statement where only that was executed. `is_replaceable` tells that any other
-    expression may stand there instead, `quoted` that it is inside of an f-string.
+    `line` is the node's line, or its statement's line if only that was executed. `is_replaceable` is true if any other
+    expression may replace the node, `quoted` if the node is inside an f-string.
     """
 
     position: Place
@@ -87,23 +87,23 @@ class Spot:
 
     @property
     def field(self) -> str:
-        """The field of the parent that holds it."""
+        """Field of the parent that holds the node."""
         return self.position[-1][0]
 
     @property
     def index(self) -> int:
-        """Its index in a field that is a list; -1 elsewhere."""
+        """Index of the node in a list field; -1 in other fields."""
         index = self.position[-1][1]
         return -1 if index is None else index
 
     @property
     def parent(self) -> ast.AST | None:
-        """The node that holds it; none for a statement of the scope itself."""
+        """The node that holds this one; None for a statement of the scope itself."""
         return self.up.node if self.up else None
 
     @property
     def truth(self) -> bool:
-        """Whether only its truth counts: it is a condition, or a part of one."""
+        """True if only the truth value counts: the node is a condition, or a part of one."""
         parent = self.parent
         if isinstance(parent, ast.BoolOp) or (isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)):
             assert self.up is not None
@@ -112,7 +112,7 @@ class Spot:
 
     @property
     def call(self) -> ast.Call | None:
-        """The call of which it is an argument."""
+        """The call of which the node is an argument; None if there is none."""
         holder = self.up.up if self.up and isinstance(self.parent, ast.keyword) else self.up
         node = holder.node if holder and self.field != "func" else None
         return node if isinstance(node, ast.Call) else None
@@ -122,13 +122,13 @@ LOAD = ast.Load()
 
 
 def swap(spot: Spot, new: ast.AST, kind: str, weight: float, note: str) -> Iterator[Edit]:
-    """The edit that puts another node at a spot; none when it is the same, absurd there, or of no weight."""
+    """Yield the edit that replaces the node at a spot; none if it is the same, absurd there, or of no weight."""
     if weight > 0 and not _absurd(spot, new) and not same(spot.node, new):
         yield Edit(kind=kind, position=spot.position, new=(new,), weight=weight, line=spot.line, note=note)
 
 
 def same(tree: object, other: object) -> bool:
-    """Whether two trees have the same text."""
+    """Check whether two trees have the same text."""
     if tree is other:
         return True
     if type(tree) is not type(other):
@@ -137,12 +137,12 @@ def same(tree: object, other: object) -> bool:
         return all(same(getattr(tree, name, None), getattr(other, name, None)) for name in tree._fields)
     if isinstance(tree, list) and isinstance(other, list):
         return len(tree) == len(other) and all(map(same, tree, other))
-    # 0.0 and -0.0 are equal and yet two texts.
+    # 0.0 and -0.0 are equal but have different texts.
     return tree == other and repr(tree) == repr(other)
 
 
 def _absurd(spot: Spot, new: ast.AST) -> bool:
-    """Whether the compiler may warn of it: a literal as a condition, held by identity, or taken an item from."""
+    """Check whether the compiler may warn: a literal as a condition, compared by identity, or subscripted."""
     parent = spot.parent
     if spot.quoted and _has_quotes(new):
         return True
@@ -159,7 +159,7 @@ def _absurd(spot: Spot, new: ast.AST) -> bool:
 
 
 def _has_quotes(new: ast.AST) -> bool:
-    """Whether it cannot stand in every f-string: before Python 3.12 its quotation marks may end the string."""
+    """Check whether an expression may break an f-string: before Python 3.12 its quotes may end the string."""
     for part in ast.walk(new):
         if isinstance(part, ast.JoinedStr | ast.Lambda | ast.Yield | ast.Await):
             return True
@@ -175,14 +175,14 @@ _LITERALS = (
 
 
 def number(value: float) -> ast.expr:
-    """A literal; a negative one is a minus before a literal, as the parser has it."""
+    """Build a number literal; a negative one is a minus before a literal, as the parser builds it."""
     if value < 0:
         return ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=-value))
     return ast.Constant(value=value)
 
 
 def name(word: str) -> ast.expr:
-    """A name, or an attribute when the word has a dot."""
+    """Build a name, or an attribute if the word has a dot."""
     first, *rest = word.split(".")
     expression: ast.expr = ast.Name(id=first, ctx=LOAD)
     for part in rest:
@@ -191,54 +191,54 @@ def name(word: str) -> ast.expr:
 
 
 def parse(text: str) -> ast.expr:
-    """The expression with this source text, which must be one of ours."""
+    """Parse an expression; the text must be one of our own."""
     return ast.parse(text, mode="eval").body
 
 
 def name_callee(node: ast.Call) -> str:
-    """The name of the function or method that is called; empty for other callees."""
+    """Return the name of the called function or method; empty for other callees."""
     return getattr(node.func, "id", "") or getattr(node.func, "attr", "")
 
 
 def call(function: str, *args: ast.expr) -> ast.Call:
-    """A call of a name with plain arguments."""
+    """Build a call of a name with positional arguments."""
     return ast.Call(func=name(function), args=list(args), keywords=[])
 
 
 def binary(left: ast.expr, op: type[ast.operator], right: ast.expr) -> ast.BinOp:
-    """An operation of two operands."""
+    """Build a binary operation."""
     return ast.BinOp(left=left, op=op(), right=right)
 
 
 def display(*items: ast.expr) -> ast.List:
-    """A list of these items."""
+    """Build a list of these items."""
     return ast.List(elts=list(items), ctx=LOAD)
 
 
 def negation(node: ast.expr) -> ast.expr:
-    """`not x`; of `not x` it is `x`."""
+    """Build `not x`, or `x` if the node is `not x`."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return node.operand
     return ast.UnaryOp(op=ast.Not(), operand=node)
 
 
 def become(old: str, new: str) -> str:
-    """The note of a replacement."""
+    """Return the note of a replacement."""
     return f"`{old}` becomes `{new}`"
 
 
 def with_item(items: Sequence[ast.expr], index: int, new: ast.expr) -> list[ast.expr]:
-    """The items with another one at an index."""
+    """Return the items with the one at an index replaced."""
     return [*items[:index], new, *items[index + 1 :]]
 
 
 def without(items: Sequence[ast.expr], index: int) -> list[ast.expr]:
-    """The items without the one at an index."""
+    """Return the items without the one at an index."""
     return [*items[:index], *items[index + 1 :]]
 
 
 class FileView:
-    """A file as seen from one of its scopes."""
+    """A file as the expression operators see it."""
 
     def __init__(self, tree: ast.Module) -> None:
         self._every = list(ast.walk(tree))
@@ -248,26 +248,26 @@ class FileView:
 
     @cached_property
     def attributes(self) -> tuple[str, ...]:
-        """The data attributes that the file reads or sets on objects, the outermost first; methods left out."""
+        """Data attributes that the file reads or sets on objects, the outermost first; methods are left out."""
         methods = {id(node.func) for node in self._every if isinstance(node, ast.Call)}
         names = (node.attr for node in self._every if isinstance(node, ast.Attribute) and id(node) not in methods)
         return tuple(dict.fromkeys(names))
 
     @cached_property
     def indices(self) -> tuple[ast.expr, ...]:
-        """The literals that the file takes items by, each once; at most four."""
+        """Up to four distinct literals that the file uses as subscripts."""
         slices = (node.slice for node in self._every if isinstance(node, ast.Subscript))
         constants = {self.text(node): node for node in slices if isinstance(node, ast.Constant)}
         return tuple(constants.values())[:4]
 
     @cached_property
     def calls(self) -> frozenset[str]:
-        """The names of functions and methods that the file calls."""
+        """Names of the functions and methods that the file calls."""
         return frozenset(name_callee(node) for node in self._every if isinstance(node, ast.Call))
 
     @cached_property
     def keywords(self) -> dict[str, list[ast.keyword]]:
-        """The keywords that calls of the file have, by the name of what is called."""
+        """Name of a callee to the keyword arguments that the file passes to it."""
         keywords_by_callee: dict[str, list[ast.keyword]] = {}
         for node in self._every:
             if isinstance(node, ast.Call) and node.keywords:
@@ -276,7 +276,7 @@ class FileView:
 
     @cached_property
     def turns(self) -> tuple[str, ...]:
-        """The functions that the file calls with one plain argument, as text; methods of objects left out."""
+        """Functions that the file calls with one positional argument, as text; methods of objects are left out."""
         functions: dict[str, None] = {}
         for node in self._every:
             if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
@@ -287,34 +287,34 @@ class FileView:
 
     @cached_property
     def plain_methods(self) -> tuple[str, ...]:
-        """The names of methods that the file calls without arguments."""
+        """Names of methods that the file calls without arguments."""
         calls = (node for node in self._every if isinstance(node, ast.Call) and not node.args and not node.keywords)
         return tuple(dict.fromkeys(node.func.attr for node in calls if isinstance(node.func, ast.Attribute)))
 
     @cached_property
     def methods(self) -> dict[str, Function]:
-        """The methods of all classes of the file by name."""
+        """Methods of all classes of the file, by name."""
         return {name: item for owner in self.outside.classes.values() for name, item in methods(owner).items()}
 
     @cached_property
     def coroutines(self) -> frozenset[str]:
-        """The names of all coroutines of the file."""
+        """Names of all coroutines of the file."""
         return frozenset(node.name for node in self._every if isinstance(node, ast.AsyncFunctionDef))
 
     @cached_property
     def expressions(self) -> tuple[ast.expr, ...]:
-        """All expressions of the file, those nearest to the root first."""
+        """All expressions of the file, the nearest to the root first."""
         return tuple(node for node in self._every if isinstance(node, ast.expr))
 
     def text(self, node: ast.AST) -> str:
-        """The source text of a node of the tree."""
+        """Return the source text of a node of the tree."""
         source = self._texts.get(id(node))
         if source is None:
             source = self._texts[id(node)] = ast.unparse(node)
         return source
 
     def parts(self, node: ast.expr) -> frozenset[str]:
-        """The texts of an expression of the tree and of all expressions in it."""
+        """Return the texts of an expression of the tree and of all its subexpressions."""
         texts = self._parts.get(id(node))
         if texts is None:
             below = (part for part in ast.walk(node) if isinstance(part, ast.expr) and not isinstance(part, ast.Slice))
@@ -335,19 +335,19 @@ _SKIPPED = {
     ast.match_case: ("pattern",),
     ast.keyword: (),
     ast.Delete: ("targets",),
-    ast.JoinedStr: ("values",),  # see `_quoted`
+    ast.JoinedStr: ("values",),  # see `Walk._walk_text`
 }
 
 
 class Walk:
-    """Goes through the statements of a scope, knowing the names that are visible."""
+    """Walks through the statements of a scope and tracks the visible names."""
 
     def __init__(self, context: EditContext) -> None:
         self._context = context
         self._spots: list[Spot] = []
 
     def spots(self) -> list[Spot]:
-        """The spots of the scope, outer ones first."""
+        """Return the spots of the scope, outer ones first."""
         scope = at(self._context.tree, self._context.scope)
         if isinstance(scope, Function):
             visible = Visible(near=parameters(scope.args))
@@ -432,14 +432,14 @@ class Walk:
                 self._expression(child, where, spot, inner)
 
     def _walk_text(self, node: ast.JoinedStr, spot: Spot, visible: Visible) -> None:
-        """The expressions of an f-string; what tells their format is left alone."""
+        """Visit the expressions of an f-string, but not those of its format specifications."""
         for index, part in enumerate(node.values):
             if isinstance(part, ast.FormattedValue):
                 self._expression(part.value, (*spot.position, ("values", index), ("value", None)), spot, visible)
 
     def _comprehension(self, node: ast.comprehension, position: Place, up: Spot, inner: Visible) -> None:
         spot = self._spot(node, position, up, inner)
-        # The iterable of the first `for` is evaluated outside, and those of later ones see the earlier variables.
+        # The iterable of the first `for` is evaluated outside; later iterables see the earlier variables.
         sees = up.visible if position[-1][1] == 0 else inner
         self._expression(node.iter, (*position, ("iter", None)), spot, sees)
         for index, condition in enumerate(node.ifs):
@@ -448,7 +448,7 @@ class Walk:
     def _spot(self, node: ast.AST, position: Place, up: Spot, visible: Visible) -> Spot:
         lines = self._context.lines
         quoted = up.quoted or isinstance(up.node, ast.JoinedStr)
-        # Python 3.11 does not tell on which line of a long f-string an expression stands.
+        # Python 3.11 does not give the line of an expression inside a long f-string.
         line = up.line if quoted else getattr(node, "lineno", up.line)
         line = line if line in lines else up.line
         is_replaceable = isinstance(node, ast.expr) and _is_whole(node, position[-1][0])
@@ -489,7 +489,7 @@ def _children(node: ast.AST, position: Place) -> Iterator[tuple[str, ast.AST, Pl
 
 
 def _is_whole(node: ast.expr, field: str) -> bool:
-    """Whether any expression may stand in its stead."""
+    """Check whether any expression may replace the node."""
     if isinstance(node, ast.Slice | ast.Starred | ast.Yield | ast.YieldFrom) or field == "func":
         return False
     if isinstance(node, ast.Tuple) and any(isinstance(item, ast.Slice) for item in node.elts):
@@ -523,7 +523,7 @@ _ITERATING = (
 
 
 def expect_kind(spot: Spot, kinds: Kinds) -> Kind:
-    """The kind that the place of an expression asks for; unknown where it asks for none."""
+    """Return the kind that the place of an expression needs; unknown if it needs none."""
     parent = spot.parent
     if isinstance(parent, ast.Slice):
         return INT
@@ -567,18 +567,18 @@ class ExpressionView:
 
     @cached_property
     def kinds(self) -> Kinds:
-        """The kinds of the scope's expressions."""
+        """Kinds of the scope's expressions."""
         return infer(list(ast.walk(self.root)), self.outside, self.context.kinds)
 
     def of(self, *types: type[Node]) -> Iterator[tuple[Spot, Node]]:
-        """The spots whose nodes have one of these types."""
+        """Yield the spots whose nodes have one of these types, with the nodes."""
         for spot in self.spots:
             if isinstance(spot.node, types):
                 yield spot, spot.node
 
     @cached_property
     def values(self) -> tuple[tuple[Spot, ast.expr], ...]:
-        """The spots where any other expression may stand."""
+        """Spots where any other expression may be put, with their nodes."""
         return tuple(
             (spot, spot.node) for spot in self.spots if spot.is_replaceable and isinstance(spot.node, ast.expr)
         )
@@ -589,13 +589,13 @@ class ExpressionView:
         return at(self.context.tree, self.context.scope)
 
     def kind(self, node: ast.AST) -> Kind:
-        """The kind of an expression of the tree."""
+        """Return the kind of an expression of the tree."""
         return self.kinds.of(node)
 
     def choose_kind(self, spot: Spot) -> Kind:
-        """The kind that belongs at a spot: what stands there, or what the place asks for; unknown is any.
+        """Return the kind that belongs at a spot: the present one and the one that the place needs; unknown means any.
 
-        Where only the truth counts any kind does.
+        If only the truth value counts, any kind fits.
         """
         if spot.truth:
             return UNKNOWN
@@ -603,23 +603,23 @@ class ExpressionView:
         return here | expect_kind(spot, self.kinds) if here else UNKNOWN
 
     def text(self, node: ast.AST) -> str:
-        """The source text of a node of the tree."""
+        """Return the source text of a node of the tree."""
         return self.file.text(node)
 
 
 @once
 def expression_view(context: EditContext) -> ExpressionView:
-    """The view of a scope's expressions, made once for the operators that ask one after the other."""
+    """Return the view of a scope's expressions; cached, because the operators run one after the other."""
     return ExpressionView(context)
 
 
 def expression_operator(
     most: int | None = None,
 ) -> Callable[[Callable[[ExpressionView], Iterable[Edit]]], EditOperator]:
-    """Make an edit operator of a function that makes its edits from the view of a scope.
+    """Make an edit operator from a function that makes edits from the view of a scope.
 
     Args:
-        most: how many edits are kept, by weight and suspicion: the bound of operators whose edits grow with the square.
+        most: maximum number of edits, by weight and suspicion; for operators whose number of edits grows quadratically.
     """
 
     def operator_of(make: Callable[[ExpressionView], Iterable[Edit]]) -> EditOperator:

@@ -1,6 +1,6 @@
-"""Guards put in: an early return, `continue`, `break` or `raise`, and an `if` around what stands there.
+"""Inserted guards: an early return, `continue`, `break` or `raise`, and an `if` around existing statements.
 
-The questions are made of the variables in sight and the words of the file and its tests.
+The tests are made from the visible variables and the constants of the file and its tests.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ORDERS = (ast.Eq, ast.Gt, ast.Lt, ast.GtE)
 
 
 def word_conditions(view: StatementView, block: Block) -> Iterator[tuple[Piece, float, str]]:
-    """Conditions on the visible variables and dotted chains, each with a weight and the variable that it is about."""
+    """Yield conditions on visible variables and dotted chains, with a weight and the variable that each tests."""
     visible = view.visible(block)
     for text in (*view.names(block), *view.chains):
         if text in {"self", "cls"} or text.partition(".")[0] not in visible:
@@ -75,7 +75,7 @@ _Plan = tuple[float, _Gap, Piece, ast.stmt, str]
 
 @statement_operator()
 def guards(view: StatementView) -> Iterable[Edit]:
-    """`if …: return …` and the like before a statement."""
+    """Insert `if …: return …` and so on before a statement."""
     plans = (plan for gap in view.gaps for plan in _at(view, gap))
     best = heapq.nlargest(_MOST_GUARDS, plans, key=lambda plan: plan[0] * view.suspicion(plan[1][2]))
     return (_build(*plan) for plan in best)
@@ -87,7 +87,7 @@ def _build(weight: float, gap: _Gap, test: Piece, ending: ast.stmt, text: str) -
 
 
 def _at(view: StatementView, gap: _Gap) -> Iterator[_Plan]:
-    """Plans are made first and built when they are among the best: there are many more than are needed."""
+    """Yield plans for guards; only the best are built, because there are many more than needed."""
     block, index, _ = gap
     if index >= len(block.statements):
         return
@@ -107,12 +107,12 @@ def _at(view: StatementView, gap: _Gap) -> Iterator[_Plan]:
 
 
 def _just_bound(block: Block, index: int) -> set[str]:
-    """Return the names that the statement before binds: guards can test them from here on."""
+    """Return the names that the previous statement binds: guards can test them from here on."""
     return _list_stored(block.statements[index - 1]) if index > block.first else set()
 
 
 def _list_constant_names(block: Block, index: int) -> set[str]:
-    """Return the names that hold a constant or something empty here: guards need not test them."""
+    """Return the names that hold a constant or an empty container here: guards need not test them."""
     names = set[str]()
     for node in block.statements[:index]:
         empty = (
@@ -132,7 +132,7 @@ def _list_stored(node: ast.stmt) -> set[str]:
 
 
 def _place_weight(view: StatementView, block: Block, index: int) -> float:
-    """Guards stand mostly at the head of a function or of a loop's body, and end recursions that do not end."""
+    """Rate a place: guards are mostly at the start of a function or of a loop's body, and end infinite recursions."""
     if index > block.first:
         return 0.3
     if not isinstance(block.owner, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -143,9 +143,9 @@ def _place_weight(view: StatementView, block: Block, index: int) -> float:
 def guard_tests(
     view: StatementView, block: Block, index: int, also: ast.stmt | None = None
 ) -> dict[str, tuple[Piece, float]]:  # fmt: skip
-    """Return the tests of a guard, each text once with its greatest weight; variables that are used next count most.
+    """Return the tests for a guard, each text once with its greatest weight; variables that are used next weigh most.
 
-    `also` is a statement whose variables count like those that are used next.
+    The variables of the statement `also` weigh like those that are used next.
     """
     key = id(block.owner), block.field, index
     if also is not None:
@@ -185,7 +185,7 @@ def _of_names(
 def _of_holders(
     view: StatementView, holders: list[str], names: list[str], numbers: list[str], used: set[str]
 ) -> Iterator[tuple[Piece, float]]:  # fmt: skip
-    """How much a holder holds, and whether it holds what is used next."""
+    """Yield comparisons of a container's length, and membership tests for variables that are used next."""
     for holder, number in itertools.product(holders, numbers):
         weight = 0.08 if holder in used or number in used else 0.04
         for order in (ast.LtE, ast.Lt, ast.Gt, ast.Eq):
@@ -199,7 +199,7 @@ def _of_holders(
 def _of_pairs(
     view: StatementView, block: Block, numbers: list[str], others: list[str], used: set[str]
 ) -> Iterator[tuple[Piece, float]]:  # fmt: skip
-    """Two variables held against each other, the one that is bound later first."""
+    """Yield comparisons of two variables, the one that is bound later on the left."""
     for texts in (numbers, others):
         for pair in itertools.combinations(texts, 2):
             left, right = sorted(pair, key=lambda text: -view.find_binding(block, text))
@@ -242,13 +242,13 @@ def _of_uses(view: StatementView, block: Block, index: int) -> Iterator[tuple[Pi
 
 _MOST_WRAPPED = 400
 _SIMPLE = ast.Assign | ast.AugAssign | ast.Expr
-_LARGEST = 24  # nodes of a statement that is copied with a guard
+_LARGEST = 24  # maximum number of nodes of a statement that is copied with a guard
 _MOST_SOURCES = 8
 
 
 @statement_operator(_MOST_WRAPPED)
 def wrap(view: StatementView) -> Iterable[Edit]:
-    """`if …:` around a statement, and short statements of the scope put in with what they need."""
+    """Put `if …:` around a statement, and insert short statements of the scope with the guard that they need."""
     edits = [edit for site in view.sites if isinstance(site.node, _SIMPLE) for edit in _around(view, site)]
     edits += [edit for site in view.sites if isinstance(site.node, JUMPS) for edit in _make_conditional(view, site)]
     edits += [edit for gap in view.gaps for edit in _repeat_behind(view, gap)]
@@ -256,7 +256,7 @@ def wrap(view: StatementView) -> Iterable[Edit]:
 
 
 def _make_conditional(view: StatementView, site: Site) -> Iterator[Edit]:
-    """A jump that lets nothing behind it be reached was meant for some cases only."""
+    """Make a jump conditional if it makes the statements after it unreachable."""
     if site.index + 1 >= len(site.block.statements):
         return
     text = title(site.node)
@@ -289,7 +289,7 @@ def _around(view: StatementView, site: Site) -> Iterator[Edit]:
 
 
 def _with_next(view: StatementView, site: Site, test: Piece, weight: float, note: str) -> Iterator[Edit]:
-    """The statement behind it, too, is done only then; likelier where it speaks of what is asked about."""
+    """Put the next statement under the same condition; likelier if it reads a tested variable."""
     pair = site.block.statements[site.index : site.index + 2]
     if len(pair) == 2 and isinstance(pair[1], _SIMPLE):
         share = 0.7 if view.names_in(test).intersection(view.list_read_names(pair[1])) else 0.25
@@ -298,7 +298,7 @@ def _with_next(view: StatementView, site: Site, test: Piece, weight: float, note
 
 
 def _question_names(view: StatementView, site: Site) -> Iterator[tuple[Piece, float]]:
-    """Whether a variable that the statement reads is true, or not None."""
+    """Yield tests whether a variable that the statement reads is true, or not None."""
     used = set(view.list_read_names(site.node))
     for text in view.names(site.block):
         if text in used and text not in {"self", "cls"} and not view.number(text):
@@ -313,9 +313,9 @@ def _find_conditions(view: StatementView, block: Block) -> Iterator[tuple[Piece,
 
 
 def _repeat_behind(view: StatementView, gap: tuple[Block, int, int]) -> Iterator[Edit]:
-    """A short statement of a loop again behind it, also about another variable, where a guard says so.
+    """Repeat a short statement of a loop behind the loop with a guard, also with another variable.
 
-    The last group, number or word that a loop gathers is mostly handed over behind it.
+    The last group, number or word that a loop gathers usually has to be processed after the loop.
     """
     block, index, _ = gap
     loop = block.statements[index - 1] if index > block.first else None
@@ -329,7 +329,7 @@ def _repeat_behind(view: StatementView, gap: tuple[Block, int, int]) -> Iterator
 
 
 def _versions(view: StatementView, block: Block, node: ast.stmt) -> Iterator[tuple[ast.stmt, float]]:
-    """The statement, and the statement with another variable as what it hands over."""
+    """Yield the statement, and the statement with another variable in the value that it passes on."""
     value = node.value if isinstance(node, ast.AugAssign | ast.Expr) else None
     parts = value.args if isinstance(value, ast.Call) else [value] if isinstance(node, ast.AugAssign) else []
     handed = {text for part in parts if part for text in view.list_read_names(part)}

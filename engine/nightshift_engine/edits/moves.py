@@ -1,7 +1,7 @@
-"""Statements deleted, moved, swapped or copied from elsewhere, and branches made like the branch beside them.
+"""Statements deleted, moved, swapped or copied from elsewhere, and branches modelled on the opposite branch.
 
-What a program lacks mostly stands somewhere else in the same file (Barr et al., “The plastic surgery hypothesis”, FSE
-2014). And both branches of an `if` mostly do one thing to different values: `shown.append("#")` in the one,
+A missing piece of a program is mostly somewhere else in the same file (Barr et al., “The plastic surgery hypothesis”,
+FSE 2014). And both branches of an `if` mostly do the same with different values: `shown.append("#")` in one,
 `shown.append(letter)` in the other.
 """
 
@@ -27,7 +27,7 @@ _FIXED = ast.Global | ast.Nonlocal | ast.Import | ast.ImportFrom
 
 @statement_operator(_MOST_MOVES)
 def moves(view: StatementView) -> Iterable[Edit]:
-    """The same statements in another order, or without one of them."""
+    """Reorder statements, or delete one of them."""
     return (edit for site in view.sites if not isinstance(site.node, _FIXED) for edit in _moves_at(site))
 
 
@@ -43,7 +43,7 @@ def _moves_at(site: Site) -> Iterator[Edit]:
 
 
 def title(node: ast.stmt) -> str:
-    """The first line of a statement, in backquotes."""
+    """Return the first line of a statement, in backquotes."""
     body = getattr(node, "body", None)
     if isinstance(body, list) and body and isinstance(node, _HOLDERS):
         node = replace(node, (("body", 0),), body[0])
@@ -52,7 +52,7 @@ def title(node: ast.stmt) -> str:
 
 
 def _within(site: Site, text: str) -> Iterator[Edit]:
-    """Swapped with the next, moved further down, moved further up."""
+    """Swap a statement with the next one, or move it further down or up."""
     block, index = site.block, site.index
     statements = block.statements
     for end in range(index + 1, min(len(statements), index + 5)):
@@ -71,9 +71,9 @@ def _within(site: Site, text: str) -> Iterator[Edit]:
 
 
 def _out(site: Site, text: str) -> Iterator[Edit]:
-    """One of the first or last statements of a block stands before or after what holds the block.
+    """Move one of the first or last statements of a block before or after the statement that holds the block.
 
-    With an `if` that has an `else`, that is what "after" means; the statements behind the moved one go with it.
+    For an `if` with an `else`, "after" is after the whole statement. The statements behind the moved one move with it.
     """
     block = site.block
     if block.above is None or not isinstance(block.owner, _HOLDERS) or len(block.statements) < 2:
@@ -102,7 +102,7 @@ def _move(site: Site, outer: Block, index: int, new: tuple[ast.stmt, ...], weigh
 
 
 def _in(site: Site) -> Iterator[Edit]:
-    """Yield edits that move a statement behind or before a block into it, as its last or first statement."""
+    """Move statements before or after a block into it, as its first or last statements."""
     statements, index = site.block.statements, site.index
     for field in ("body", "orelse", "finalbody"):
         body = getattr(site.node, field, [])
@@ -120,7 +120,7 @@ def _in(site: Site) -> Iterator[Edit]:
 
 
 def _as_else(site: Site) -> Iterator[Edit]:
-    """Yield the edit that moves the statement behind a loop with a `break` into the loop's `else`."""
+    """Move the statement behind a loop with a `break` into the loop's `else`."""
     node, rest = site.node, site.block.statements[site.index + 1 :]
     if not isinstance(node, ast.For | ast.While) or node.orelse or not rest or isinstance(rest[0], _FIXED):
         return
@@ -145,27 +145,27 @@ _MOST_COPIES = 550
 _MOST_UPDATES = 450
 _COPIED = ast.Assign | ast.AugAssign | ast.Expr | ast.Raise | ast.Delete | ast.Break | ast.Continue
 _NEAR = 0.07
-"""The weight of a copy from the same scope; from the same class it is smaller, from the rest of the file smallest."""
+"""Weight of a copy from the same scope; copies from the same class weigh less, those from elsewhere least."""
 _LOOPS = ast.For | ast.While
-_LARGEST_COPY = 30  # nodes: a longer statement is hardly needed twice
+_LARGEST_COPY = 30  # maximum number of nodes: a longer statement is hardly needed twice
 _Gap = tuple[Block, int, int]
 
 
 @statement_operator(_MOST_COPIES)
 def copies(view: StatementView) -> Iterable[Edit]:
-    """Statements of the scope and the file put in at each gap, also with one variable replaced by a visible one."""
+    """Insert statements of the scope and the file at each gap, also with one variable replaced by a visible one."""
     sources = list(_sources(view))
     return (edit for gap in view.gaps for edit in _copies_at(view, gap, sources))
 
 
 @statement_operator(_MOST_UPDATES)
 def updates(view: StatementView) -> Iterable[Edit]:
-    """Counters moved, elements added: for visible variables of fitting kind, at each gap."""
+    """Insert counter steps and element additions at each gap, for visible variables of a matching kind."""
     return (edit for gap in view.gaps for edit in _updates_at(view, gap))
 
 
 def _sources(view: StatementView) -> Iterator[tuple[ast.stmt, frozenset[str], float]]:
-    """Short statements, each text once: (statement, the names in it, the weight of such a copy)."""
+    """Yield short statements, each text once: (statement, the names in it, the weight of a copy)."""
     seen: set[str] = set()
     context = view.context
     owner = at(context.tree, context.scope[:-1]) if context.scope else context.tree
@@ -199,7 +199,7 @@ def _copies_at(
         if isinstance(node, ast.Break | ast.Continue) and index < len(block.statements):
             continue
         if isinstance(node, ast.If) and not (index > block.first and isinstance(block.statements[index - 1], _LOOPS)):
-            continue  # what is left over when a loop has ended is taken as in the loop
+            continue  # an `if` is copied only behind a loop, where leftovers are often handled as in the loop
         missing = names - visible
         if not missing:
             scale = 2.0 if isinstance(node, ast.If) else 1.0
@@ -234,7 +234,7 @@ def _updates_at(view: StatementView, gap: _Gap) -> Iterator[Edit]:
 
 
 def _is_edge(block: Block, index: int) -> bool:
-    """Whether a gap is at the head or end of a block, behind a loop, or before a `return`."""
+    """Check whether a gap is at the start or end of a block, after a loop, or before a `return`."""
     if index in {block.first, len(block.statements)}:
         return True
     before, after = block.statements[index - 1], block.statements[index]
@@ -242,7 +242,7 @@ def _is_edge(block: Block, index: int) -> bool:
 
 
 def _additions(view: StatementView, holder: str, visible: list[str]) -> Iterator[tuple[Piece, float]]:
-    """Something put into a holder: what is asked to be in it, or put into it elsewhere, is much likelier."""
+    """Yield calls that put something into a holder; values tested for membership or added elsewhere weigh more."""
     kinds = view.kinds(holder)
     for kind, way in (("set", "add"), ("list", "append"), ("deque", "append")):
         for text in visible:
@@ -255,7 +255,7 @@ def _additions(view: StatementView, holder: str, visible: list[str]) -> Iterator
 
 
 def _steps(view: StatementView, gap: _Gap, visible: list[str], scale: float) -> Iterator[Edit]:
-    """`node = node.next`, `count += size`: variables that go on by others."""
+    """Insert `node = node.next`, `count += size` and so on: variables that advance by others."""
     block = gap[0]
     for chain in view.chains:
         owner = chain.partition(".")[0]
@@ -275,8 +275,8 @@ def _steps(view: StatementView, gap: _Gap, visible: list[str], scale: float) -> 
 
 
 _MOST_SIBLINGS = 200
-_LARGEST_SIBLING = 30  # nodes of a statement that is done again with something else
-_SHORT = 16  # nodes of one that is done again as it is
+_LARGEST_SIBLING = 30  # maximum number of nodes of a statement that is repeated with a change
+_SHORT = 16  # maximum number of nodes of a statement that is repeated unchanged
 _WEIGHT = 0.25
 _PASS = 2.0
 _SIMPLE_BRANCH = ast.Expr | ast.Assign | ast.AugAssign
@@ -288,7 +288,7 @@ _Version = tuple[ast.stmt, float]
 
 @statement_operator(_MOST_SIBLINGS)
 def sibling_branches(view: StatementView) -> Iterable[Edit]:
-    """An `else` for an `if` that has none, a body for an idle branch; each like a statement beside it."""
+    """Add an `else` to an `if` without one, or a body to an idle branch, each modelled on a nearby statement."""
     return (
         edit for site in view.sites if isinstance(site.node, ast.If) for edit in _siblings_at(view, site, site.node)
     )
@@ -313,7 +313,7 @@ def _idle(statements: list[ast.stmt]) -> bool:
 
 
 def _versions(view: StatementView, at: Site, branching: ast.If, like: list[ast.stmt]) -> Iterator[_Version]:
-    """Statements like those of a branch, each with one part changed, and short ones of the scope as they are."""
+    """Yield statements like those of a branch, each with one part changed, and short ones of the scope unchanged."""
     block, asked = at.block, frozenset(view.list_read_names(branching.test))
     for node in like[:3]:
         if isinstance(node, _SIMPLE_BRANCH) and sum(1 for _ in ast.walk(node)) <= _LARGEST_SIBLING:
@@ -332,7 +332,7 @@ def _versions(view: StatementView, at: Site, branching: ast.If, like: list[ast.s
 
 
 def _other_values(view: StatementView, block: Block, node: ast.stmt, asked: frozenset[str]) -> Iterator[_Version]:
-    """Another variable for what is handed over or assigned, or within it; a constant for an assigned one."""
+    """Replace an argument or assigned value, or a part of it, by another variable; an assigned value by a constant."""
     for position, part in _values(node):
         kinds = view.kind_of(part)
         for text in view.names(block):
@@ -352,7 +352,7 @@ def _other_values(view: StatementView, block: Block, node: ast.stmt, asked: froz
 
 
 def _values(node: ast.stmt) -> Iterator[tuple[Place, ast.expr]]:
-    """The arguments of a call, or what is assigned, with their places in the statement."""
+    """Yield the arguments of a call, or the assigned value, with their places in the statement."""
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         for index, part in enumerate(node.value.args):
             if not isinstance(part, ast.Starred):
@@ -368,7 +368,7 @@ def _constants(part: ast.expr) -> tuple[object, ...]:
 
 
 def _opposites(node: ast.stmt) -> Iterator[_Version]:
-    """`total -= value` beside `total += value`, `best = value` beside its sum."""
+    """Yield `total -= value` for `total += value`, and `x = a - b` for `x = a + b`."""
     if isinstance(node, ast.AugAssign) and type(node.op) in _OPPOSITES:
         yield ast.AugAssign(target=node.target, op=_OPPOSITES[type(node.op)], value=node.value), 1.0
     elif isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp) and type(node.value.op) in _OPPOSITES:

@@ -1,9 +1,9 @@
-"""Edits of names, and expressions of the same file put in the place of others.
+"""Edits of names, and expressions replaced by others of the same file.
 
-What fixes a program is most often in the program already: the plastic surgery hypothesis (E. T. Barr, Y. Brun,
-P. Devanbu, M. Harman and F. Sarro, “The plastic surgery hypothesis”, FSE 2014). So each expression of the file, also
-with one of its names replaced, is a candidate wherever its names are visible and its kind fits. Those that resemble
-what they replace come first, for a fault is more often a slip than a wholly wrong idea.
+The code that fixes a program is mostly in the program already: the plastic surgery hypothesis (E. T. Barr, Y. Brun, P.
+Devanbu, M. Harman and F. Sarro, “The plastic surgery hypothesis”, FSE 2014). So each expression of the file, also with
+one of its names replaced, is a candidate wherever its names are visible and its kind fits. Expressions that resemble
+the replaced one come first, because a fault is more often a slip than a wholly wrong idea.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from nightshift_engine.tree import Function, replace
 
 _MOST_LOCAL, _MOST_FOREIGN, _MOST_VARIANTS = 120, 160, 6
 _LOCAL, _FOREIGN, _CHANGED = 0.3, 0.15, 0.15
-"""How likely an expression of the scope itself, of the rest of the file, or with another name, is what was meant."""
+"""Likelihood that an expression of the scope, of the rest of the file, or with another name, was meant."""
 _LARGEST = 24
-"""Nodes of the largest expression that is moved."""
+"""Maximum number of nodes of a transplanted expression."""
 _MOVED = (
     *(ast.BinOp, ast.Call, ast.Subscript, ast.Attribute, ast.Compare, ast.BoolOp, ast.UnaryOp),
     *(ast.List, ast.Tuple, ast.ListComp),
@@ -43,14 +43,14 @@ _FIXED = (ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr, ast.Lambda, ast.Jo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Donor:
-    """An expression that may be put elsewhere.
+    """An expression that may be used elsewhere.
 
     Attributes:
-        names: those that it reads.
+        names: the names that it reads.
         parts: the texts of all expressions in it.
-        local: whether it is of the scope itself.
+        local: whether it is in the scope itself.
         changed: whether one of its names was replaced.
-        prior: how likely such an expression is what was meant.
+        prior: likelihood that such an expression was meant.
     """
 
     node: ast.expr
@@ -65,7 +65,7 @@ class Donor:
 
 @once
 def donors(view: ExpressionView) -> tuple[Donor, ...]:
-    """The expressions of the scope, then those of the rest of the file, then those of the scope with another name."""
+    """Return the expressions of the scope, of the rest of the file, and those of the scope with a changed name."""
     donors_by_text: dict[str, Donor] = {}
     own = [node for node in ast.walk(view.root) if isinstance(node, ast.expr)]
     for nodes, local in ((own, True), (view.file.expressions, False)):
@@ -86,7 +86,7 @@ def donors(view: ExpressionView) -> tuple[Donor, ...]:
 
 
 def allow_names(view: ExpressionView, spot: Spot) -> frozenset[str]:
-    """The names that an expression from elsewhere may use at a spot."""
+    """Return the names that an expression from elsewhere may use at a spot."""
     outer = view.outside
     return frozenset(
         (*spot.visible.near, *outer.functions, *outer.classes, *outer.imports, *outer.variables, *BUILTINS)
@@ -117,7 +117,7 @@ def _donor(view: ExpressionView, node: ast.expr, *, local: bool) -> Donor | None
 
 
 def _change(view: ExpressionView, donor: Donor) -> Iterator[Donor]:
-    """The donor with one of its names replaced by another of the same kind."""
+    """Yield the donor with one of its names replaced by another of the same kind."""
     spots = [(spot, spot.node) for spot in view.spots if isinstance(spot.node, ast.Name)]
     words = dict.fromkeys(word for spot, _ in spots[:1] for word in (*spot.visible.near, *spot.visible.later))
     count = 0
@@ -158,12 +158,12 @@ _NAMED = re.compile(r"'(\w+)'")
 _MOST_NAMES = 1200
 _OF_WRONG_KIND = ("TypeError", "AttributeError", "KeyError")
 _LATER, _OUTER = 0.15, 0.3
-"""The weights of a variable that is set only later, and of one of the module: each is meant less often than others."""
+"""Weights of a variable that is set only later, and of a module variable: both are meant less often than others."""
 
 
 @expression_operator(_MOST_NAMES)
 def names(view: ExpressionView) -> Iterator[Edit]:
-    """Another name where one is read, called, or given a value."""
+    """Replace a name that is read, called or assigned."""
     lost = _without_value(view.context)
     for spot, node in view.values:
         if isinstance(node, ast.Name) and node.id in lost:
@@ -185,7 +185,7 @@ def names(view: ExpressionView) -> Iterator[Edit]:
 
 
 def variables(view: ExpressionView, spot: Spot) -> Iterator[tuple[str, float]]:
-    """The variables that are visible at a spot, attributes of the own object among them, and how readily they serve."""
+    """Yield the variables that are visible at a spot, the own object's attributes included, with weights."""
     visible = spot.visible
     for word in visible.near:
         if word != visible.owner:
@@ -216,19 +216,19 @@ def _other_variable(view: ExpressionView, spot: Spot, node: ast.Name | ast.Attri
 
 
 def _without_value(context: EditContext) -> frozenset[str]:
-    """The names that were read in failing tests before they had a value."""
+    """Return the names that failing tests read before they had a value."""
     messages = [message for kind, message in context.errors if kind in ("NameError", "UnboundLocalError")]
     return frozenset(word for message in messages for word in _NAMED.findall(message))
 
 
 def _is_gone_into(spot: Spot) -> bool:
-    """Whether an item of it, each of its items, or their number is asked for: of a text as well as of a list."""
+    """Check whether a value is subscripted, iterated over or passed to `len`, as both texts and lists can be."""
     inside = isinstance(spot.parent, ast.Subscript) and spot.field == "value"
     return inside or spot.field == "iter" or (spot.call is not None and getattr(spot.call.func, "id", "") == "len")
 
 
 def _lacks(kind: Kind, other: Kind, attribute: str) -> bool:
-    """Whether things of one kind are known to have no such attribute, and those of the other to have it."""
+    """Check whether values of one kind are known to lack an attribute that values of the other kind have."""
     is_lacking = bool(kind) and kind <= _BUILTIN.keys() and not any(hasattr(_BUILTIN[word], attribute) for word in kind)
     return is_lacking and any(hasattr(_BUILTIN[word], attribute) for word in other & _BUILTIN.keys())
 
@@ -237,18 +237,18 @@ _BUILTIN = {kind.__name__: kind for kind in (list, dict, set, str, tuple, int, f
 
 
 def _alike(word: str, other: str) -> bool:
-    """Whether two names are easily taken for each other: `total` and `self.total`, `word` and `words`."""
+    """Check whether two names are easily confused: `total` and `self.total`, `word` and `words`."""
     short, long = sorted((word.rpartition(".")[2], other.rpartition(".")[2]), key=len)
     return long == short or (len(short) > 2 and long in (f"{short}s", f"{short}es"))
 
 
 def _least(context: EditContext) -> float:
-    """How well a variable of another kind may do: better where something was seen to have the wrong one."""
+    """Return the least fit of a variable of another kind; greater after an error that a wrong kind may cause."""
     return 0.3 if any(kind in _OF_WRONG_KIND for kind, _ in context.errors) else 0.05
 
 
 def _any_variable(view: ExpressionView, spot: Spot, node: ast.Name) -> Iterator[Edit]:
-    """Each visible variable for a name without a value: nothing is known of the kind that was meant."""
+    """Replace a name without a value by each visible variable, because the kind that was meant is unknown."""
     for word, near in variables(view, spot):
         if word != node.id and near > _LATER:
             yield from swap(spot, name(word), NAME, 0.7 * near, become(node.id, word))
@@ -259,7 +259,7 @@ def _functions(view: ExpressionView) -> tuple[str, ...]:
 
 
 def _variable_instead(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
-    """A variable where a larger expression or a constant stands."""
+    """Replace a larger expression or a constant by a variable."""
     text, wanted = view.text(node), view.choose_kind(spot)
     if isinstance(spot.parent, ast.Attribute) and not wanted:
         return
@@ -268,14 +268,14 @@ def _variable_instead(view: ExpressionView, spot: Spot, node: ast.expr) -> Itera
         prior = 0.6
     for word, near in variables(view, spot):
         kind = view.kinds.of_name(word)
-        # Where only the truth counts, what may be empty, zero or false is as good as any.
+        # If only the truth value counts, any value that may be empty, zero or false fits.
         fit = 1.0 if spot.truth and kind & (SIZED | NUMBER) else fits(kind, wanted)
         if fit:
             yield from swap(spot, name(word), NAME, prior * near * fit, become(text, word))
 
 
 def _other_function(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
-    """A call of another function of the file that takes as many arguments; of another method of the same object."""
+    """Call another function of the file that accepts as many arguments, or another method of the same object."""
     given = len(node.args) + len(node.keywords)
     if isinstance(node.func, ast.Name) and node.func.id not in spot.visible.near:
         if view.kinds.of_name(node.func.id) != CALLABLE and node.func.id not in _functions(view):
@@ -294,7 +294,7 @@ def _other_function(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterato
 
 
 def takes(function: Function, count: int) -> bool:
-    """Whether a function can be called with so many arguments."""
+    """Check whether a function can be called with this number of arguments."""
     args = function.args
     most = len(args.posonlyargs) + len(args.args) + len(args.kwonlyargs)
     least = most - len(args.defaults) - sum(1 for default in args.kw_defaults if default is not None)
@@ -302,7 +302,7 @@ def takes(function: Function, count: int) -> bool:
 
 
 def _other_target(view: ExpressionView, spot: Spot, node: ast.Name) -> Iterator[Edit]:
-    """Another variable gets the value."""
+    """Assign the value to another variable."""
     if not isinstance(spot.parent, ast.Assign | ast.AugAssign | ast.Tuple) or spot.up is None:
         return
     value = getattr(spot.parent, "value", None)
@@ -315,7 +315,7 @@ def _other_target(view: ExpressionView, spot: Spot, node: ast.Name) -> Iterator[
 
 
 def _other_attribute(view: ExpressionView, spot: Spot, node: ast.Attribute) -> Iterator[Edit]:
-    """Another attribute of the same object: one of the class for the own object, one that the file reads for others."""
+    """Use another attribute: of the class for the own object, else one that the file uses."""
     if spot.field == "func" or isinstance(node.ctx, ast.Del):
         return
     own = isinstance(node.value, ast.Name) and node.value.id == spot.visible.owner
@@ -331,12 +331,12 @@ def _other_attribute(view: ExpressionView, spot: Spot, node: ast.Attribute) -> I
 TRANSPLANT = "surgery"
 _MOST_TRANSPLANTS = 1400
 _SMALL = 3
-"""Parts of an expression that is so small that it need resemble nothing."""
+"""Number of parts up to which an expression need not resemble the one that it replaces."""
 
 
 @expression_operator()
 def transplants(view: ExpressionView) -> Iterator[Edit]:
-    """Each whole expression replaced by others of the file that fit, the most similar first."""
+    """Replace each whole expression by others of the file that fit, the most similar first."""
     suspicion = view.context.lines
     likely = heapq.nlargest(
         _MOST_TRANSPLANTS, _pairs(view), key=lambda pair: pair[0] * (0.02 + suspicion.get(pair[1].line, 0))

@@ -1,4 +1,4 @@
-"""Edits of comparisons and operators: another one, operands in another order, an operand or a sign more or less."""
+"""Edits of comparisons and operators: another operator, other operand order, and operands or signs added or dropped."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ _MEMBER = (ast.In, ast.NotIn)
 
 @expression_operator()
 def comparisons(view: ExpressionView) -> Iterator[Edit]:
-    """Other operators, swapped sides, dropped parts of chains, and comparands such as 0, None or an empty value."""
+    """Change operators, swap sides, drop parts of chains, and compare with 0, None or an empty value."""
     for spot, node in view.of(ast.Compare):
         sides = [node.left, *node.comparators]
         for index, op in enumerate(node.ops):
@@ -109,7 +109,7 @@ def _other(
 
 
 def _weight(old: type[ast.cmpop], op: type[ast.cmpop], right: Kind, comparand: ast.expr) -> float:
-    """How likely one comparison was meant for another; 0 where the kinds forbid it."""
+    """Rate how likely one comparison was meant for another; 0 if the kinds forbid it."""
     if op is old:
         return 0.0
     if op in _IDENTITY and not _single(comparand):
@@ -153,7 +153,7 @@ def _swap(view: ExpressionView, spot: Spot, node: ast.Compare) -> Iterator[Edit]
 
 
 def _reduce(view: ExpressionView, spot: Spot, node: ast.Compare) -> Iterator[Edit]:
-    """`x == y` becomes `x`, or a constant: a comparison that should not be there."""
+    """Replace `x == y` by `x`, or by a constant, in case the comparison should not be there."""
     text = view.text(node)
     if spot.truth:
         left = node.left
@@ -183,7 +183,7 @@ def _shorter(view: ExpressionView, spot: Spot, node: ast.Compare) -> Iterator[Ed
 
 
 def _usual(view: ExpressionView, op: ast.cmpop, left: ast.expr, right: ast.expr) -> Iterator[tuple[ast.expr, float]]:
-    """Comparands that things of the left side's kind are often held against."""
+    """Yield values that are often compared with values of the left side's kind."""
     kind = view.kind(left) or view.kind(right)
     if isinstance(op, (*_IDENTITY, *_MEMBER)):
         return
@@ -254,7 +254,7 @@ _COMMUTE = (ast.Add, ast.Mult, ast.BitOr, ast.BitXor, ast.BitAnd)
 
 @expression_operator()
 def operators(view: ExpressionView) -> Iterator[Edit]:
-    """Other operators in operations and augmented assignments, `and` for `or`, signs and `not` dropped or added."""
+    """Change operators of operations and augmented assignments, swap `and` and `or`, drop or add signs and `not`."""
     for spot, node in view.of(ast.BinOp):
         yield from _other_operator(view, spot, node)
         yield from _operands(view, spot, node)
@@ -271,7 +271,7 @@ def operators(view: ExpressionView) -> Iterator[Edit]:
 
 
 def fitting(left: Kind, right: Kind) -> tuple[type[ast.operator], ...]:
-    """The operators that make sense between two kinds."""
+    """Return the operators that make sense between two kinds."""
     both = left | right
     if left >= STR and not right & NUMBER:
         return (ast.Add, ast.Mod)
@@ -307,14 +307,14 @@ def _operands(view: ExpressionView, spot: Spot, node: ast.BinOp) -> Iterator[Edi
         prior = 0.6 if isinstance(node.op, ast.Add) else 0.35
         yield from swap(spot, new, OPERATOR, prior, f"the operands of `{text}` swapped")
     for operand in (node.left, node.right):
-        # What is no number was perhaps never to be counted with.
+        # An operand that is not a number may not belong in the calculation.
         weight = 0.4 * max(fits(view.kind(operand), view.kind(node)), 0.15)
         yield from swap(spot, operand, OPERATOR, weight, become(text, view.text(operand)))
     yield from _regroup(view, spot, node)
 
 
 def _regroup(view: ExpressionView, spot: Spot, node: ast.BinOp) -> Iterator[Edit]:
-    """`a + b * c` as `(a + b) * c` and the other way round: parentheses that were forgotten or misplaced."""
+    """Regroup `a + b * c` as `(a + b) * c` and the reverse, for forgotten or misplaced parentheses."""
     if isinstance(node.right, ast.BinOp):
         inner = binary(node.left, type(node.op), node.right.left)
         new = binary(inner, type(node.right.op), node.right.right)
@@ -337,7 +337,7 @@ def _other_step(view: ExpressionView, spot: Spot, node: ast.AugAssign) -> Iterat
 
 
 def _further(view: ExpressionView, spot: Spot, node: ast.Assign) -> Iterator[Edit]:
-    """`s = t` becomes `s |= t` for sets; sums of numbers and sequences are edits of assignments."""
+    """Replace `s = t` by `s |= t` for sets and dicts; `assignments` does it for sums of numbers and sequences."""
     target = node.targets[0]
     if isinstance(target, ast.Name | ast.Attribute | ast.Subscript) and view.kind(node.value) & (SET | DICT):
         for op, weight in ((ast.BitOr, 0.25), (ast.Sub, 0.12), (ast.BitAnd, 0.12)):
@@ -359,7 +359,7 @@ def _connectives(view: ExpressionView, spot: Spot, node: ast.BoolOp) -> Iterator
 
 
 def _one_other_connective(view: ExpressionView, spot: Spot, node: ast.BoolOp, op: ast.boolop) -> Iterator[Edit]:
-    """One of several `and`s becomes `or`, read as Python groups them."""
+    """Replace one of several `and`s by `or` or the reverse, grouped as Python does it."""
     for cut in range(1, len(node.values)):
         sides = [_join(node.op, node.values[:cut]), _join(node.op, node.values[cut:])]
         new = ast.BoolOp(op=op, values=sides)
@@ -367,7 +367,7 @@ def _one_other_connective(view: ExpressionView, spot: Spot, node: ast.BoolOp, op
 
 
 def _flatten(view: ExpressionView, spot: Spot, node: ast.BoolOp) -> Iterator[Edit]:
-    """`a or b and c` as `(a or b) and c`, and as `a and (b or c)`."""
+    """Regroup `a or b and c` as `(a or b) and c`, and as `a and (b or c)`."""
     for index, value in enumerate(node.values):
         if isinstance(value, ast.BoolOp) and type(value.op) is not type(node.op):
             before, after = node.values[:index], node.values[index + 1 :]
@@ -416,12 +416,12 @@ def _is_not(node: ast.expr) -> bool:
 OPERAND = "operand"
 _MOST, _MOST_DONORS = 800, 60
 _SMALL = 8
-"""Parts of an expression that is likely to be joined."""
+"""Maximum number of parts of an expression that is likely to be an operand."""
 
 
 @expression_operator(_MOST)
 def new_operands(view: ExpressionView) -> Iterator[Edit]:
-    """A missing operand: a number or a sequence joined with a variable or expression of the scope, or scaled."""
+    """Add a missing operand: a variable or expression of the scope for a number or a sequence, or a factor."""
     for spot, node in view.values:
         if spot.truth or isinstance(node, ast.Compare | ast.BoolOp | ast.Constant | ast.Lambda):
             continue
@@ -466,14 +466,14 @@ def _join_operands(
 
 
 def _weigh_position(spot: Spot) -> float:
-    """How usual it is that a part of a result is forgotten here."""
+    """Rate how often an operand is forgotten at this place."""
     if isinstance(spot.parent, ast.Call | ast.keyword | ast.Return | ast.Assign | ast.AugAssign | ast.Yield):
         return 1.0
     return 0.7 if isinstance(spot.parent, ast.Compare | ast.Subscript | ast.Slice) else 0.5
 
 
 def _close(node: ast.expr, text: str) -> str:
-    """The text of an operand; in parentheses when it is an operation itself."""
+    """Return the text of an operand, in parentheses if it is an operation itself."""
     return f"({text})" if isinstance(node, ast.BinOp | ast.BoolOp | ast.IfExp | ast.Compare) else text
 
 
@@ -485,13 +485,13 @@ def _joining(kind: Kind, parent: ast.AST | None) -> tuple[type[ast.operator], ..
     if not kind & NUMBER:
         return ()
     if isinstance(parent, ast.BinOp):
-        # A term that is added to the operand of a sum is added to the sum as well.
+        # Adding a term to an operand of a sum is the same as adding it to the sum.
         return (ast.Mult,) if isinstance(parent.op, ast.Add | ast.Sub) else (ast.Add, ast.Sub)
     return (ast.Add, ast.Sub, ast.Mult)
 
 
 def _scale(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
-    """Twice a number, half of it, its square, its last bit."""
+    """Yield twice a number, half of it, its square, its last bit."""
     text = view.text(node)
     if not isinstance(spot.parent, ast.BinOp) or isinstance(spot.parent.op, ast.Add | ast.Sub):
         for op, weight in ((ast.Mult, 0.06), (ast.FloorDiv, 0.06), (ast.Pow, 0.06), (ast.Div, 0.03), (ast.Mod, 0.04)):

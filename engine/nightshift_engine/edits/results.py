@@ -1,6 +1,6 @@
-"""Edits of what is returned and raised: an expression where nothing or a literal is returned, another exception.
+"""Edits of returned values and exceptions: an expression for an empty or literal result, and another exception.
 
-The lost expression is built like those of the other branches, from the parameters, or of an expression of the file.
+The lost expression is built like those of other branches, from the parameters, or from an expression of the file.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ _MOST_RESULTS, _LARGEST, _MOST_DONORS = 500, 30, 150
 _SEPARATORS = ("", " ", "\n", ", ", ",")
 _ASKED = ("{x}", "not {x}", "{x} is not None", "{x} > 0", "{x} % 2 == 0", "{x} % 2", "isinstance({x}, int)")
 _DONE = ("str({x})", "int({x})", "len({x})", "{x} * {x}", "{x} * 2", "{x} + 1", "{x}.lower()", "{x}.strip()", "{x}[0]")
-"""Usual conditions on items, and usual values of them."""
+"""Common conditions on items, and common values computed from items."""
 
 Value = tuple[ast.expr, float]
 
 
 @expression_operator(_MOST_RESULTS)
 def return_expressions(view: ExpressionView) -> Iterable[Edit]:
-    """`return` and `return None` become `return <expression>`; the same for literals, which is less likely."""
+    """Replace `return`, `return None` or, less likely, a returned literal by `return <expression>`."""
     if not isinstance(view.root, Function) or any(isinstance(n, ast.Yield | ast.YieldFrom) for n in _all_results(view)):
         return ()
     return _fix(view)
@@ -76,7 +76,7 @@ def _fix(view: ExpressionView) -> Iterator[Edit]:
 
 
 def _emptiness(value: ast.expr | None) -> float:
-    """How likely it is that the expression of a `return` was lost."""
+    """Rate how likely it is that the expression of a `return` was lost."""
     if value is None or (isinstance(value, ast.Constant) and value.value is None):
         return 1.0
     if isinstance(value, ast.List | ast.Tuple | ast.Set) and not value.elts:
@@ -103,7 +103,7 @@ def _values(view: ExpressionView, spot: Spot, node: ast.Return) -> Iterator[Valu
 
 
 def _like(view: ExpressionView, spot: Spot, value: ast.expr) -> Iterator[Value]:
-    """Yield the value of another branch, also with one of its operators or names replaced."""
+    """Yield the value of another branch, also with one operator or name replaced."""
     if isinstance(value, ast.Constant) or not _names(value) <= allow_names(view, spot):
         return
     yield value, 0.3
@@ -126,7 +126,7 @@ def _with(value: ast.expr, position: Any, new: ast.expr) -> ast.expr:
 
 
 def _names(value: ast.expr) -> frozenset[str]:
-    """The names that an expression reads and does not bind itself."""
+    """Return the names that an expression reads and does not bind itself."""
     names = [part for part in ast.walk(value) if isinstance(part, ast.Name)]
     stored = {part.id for part in names if isinstance(part.ctx, ast.Store)}
     return frozenset(part.id for part in names if part.id not in stored)
@@ -140,7 +140,7 @@ def _elsewhere(view: ExpressionView, spot: Spot, kinds: Kind) -> Iterator[Value]
 
 
 def _calls(view: ExpressionView, words: list[str]) -> Iterator[Value]:
-    """Functions of the file, called with the function's own parameters or with one variable."""
+    """Yield calls of the file's functions with the own parameters or with one variable."""
     assert isinstance(view.root, Function)
     given = [word for word in parameters(view.root.args) if word in words]
     for word, function in view.outside.functions.items():
@@ -152,7 +152,7 @@ def _calls(view: ExpressionView, words: list[str]) -> Iterator[Value]:
 
 
 def _items(view: ExpressionView, spot: Spot, words: list[str]) -> Iterator[Value]:
-    """Items of what is visible, of own attributes and of the module's variables, by a visible index or key."""
+    """Yield items of visible variables, own attributes and module variables, by a visible index or key."""
     own = [f"{spot.visible.owner}.{word}" for word in spot.visible.attributes]
     for holder in (*words, *own, *view.outside.variables):
         kind = view.kinds.of_name(holder)
@@ -166,7 +166,7 @@ def _items(view: ExpressionView, spot: Spot, words: list[str]) -> Iterator[Value
 
 
 def _turn(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
-    """A collection in another form, or what a builtin says of it."""
+    """Yield a collection in another form, or a builtin's result for it."""
     for word in words:
         holder = view.kinds.of_name(word)
         for function, weight in _TURNS if holder & (ITERABLE - STR) else ():
@@ -182,7 +182,7 @@ _TURNS = (("list", 0.2), ("tuple", 0.12), ("len", 0.15), ("sum", 0.12), ("set", 
 
 
 def _join(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
-    """The texts of a list as one."""
+    """Yield the texts of a list joined to one."""
     texts = [word[1:-1] for word in view.context.words.constants if word[:1] == "'" and len(word) <= 4]
     separators = [separator for separator in texts if "\\" not in separator][:4]
     for word in words if not kinds or kinds & STR else ():
@@ -196,7 +196,7 @@ def _join(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value
 
 
 def _operations(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
-    """An operation of two visible numbers, or of two visible sequences."""
+    """Yield an operation of two visible numbers, or of two visible sequences."""
     for word in words[-6:]:
         for other in words[-6:]:
             kind = view.kinds.of_name(word)
@@ -211,7 +211,7 @@ _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Div, ast.Mod)
 
 
 def _of_items(view: ExpressionView, words: list[str], kinds: Kind) -> Iterator[Value]:
-    """`[x for x in xs if …]` and `[… for x in xs]` with what is usually asked of items, or is asked in the file."""
+    """Yield `[x for x in xs if …]` and `[… for x in xs]` with conditions and values that are common or in the file."""
     if kinds and not kinds & LIST:
         return
     for word in words:
@@ -238,19 +238,19 @@ _CONVERTED = frozenset({"ValueError", "TypeError", "ArithmeticError", "ZeroDivis
 
 @expression_operator(_MOST_RAISED)
 def exceptions(view: ExpressionView) -> Iterator[Edit]:
-    """Another exception in `raise` and `except`, two for one, and `raise "…"` with an exception around the text."""
+    """Replace the exception in `raise` and `except`, catch two, and wrap the text of `raise "…"` in an exception."""
     weights = _list_exceptions(view)
     for spot, node in view.values:
         if isinstance(spot.parent, ast.Raise) and spot.field == "exc":
             yield from _raise_other(view, spot, node, weights)
     for spot, tried in view.of(ast.Try):
         for index, handler in enumerate(tried.handlers):
-            if handler.type is not None:  # what ended a test is caught by the edits of jumps
+            if handler.type is not None:  # `exits.flow` adds the exceptions that ended tests
                 yield from _catch_other(view, spot, (index, handler), weights)
 
 
 def _list_exceptions(view: ExpressionView) -> dict[str, float]:
-    """Exceptions by name, with how likely each is meant: those that the file or its tests name come first."""
+    """Return exceptions by name with their likelihood; those that the file or its tests name are likelier."""
     words = view.context.words
     tested = [word for text in words.texts[1:] for word in _USUAL if word in text]
     weights = dict.fromkeys(_USUAL, 0.2) | dict.fromkeys((*words.names, *tested), 0.6)
@@ -281,14 +281,14 @@ def _raise_other(view: ExpressionView, spot: Spot, node: ast.expr, weights: dict
 
 
 def _near(old: str, new: str) -> float:
-    """How readily two exceptions are taken for each other."""
+    """Rate how easily two exceptions are confused."""
     return 1.0 if any({old, new} <= group for group in (_LOOKED_UP, _CONVERTED)) else 0.6
 
 
 def _catch_other(
     view: ExpressionView, spot: Spot, numbered_handler: tuple[int, ast.ExceptHandler], weights: dict[str, float]
 ) -> Iterator[Edit]:
-    """Another exception caught, or one more."""
+    """Catch another exception, or one more."""
     index, handler = numbered_handler
     old, text = handler.type, view.text(handler.type) if handler.type else ""
     present = old.elts if isinstance(old, ast.Tuple) else [old] if old else []

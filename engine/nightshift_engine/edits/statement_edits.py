@@ -1,4 +1,4 @@
-"""How operators on statements make their edits: from proposals, each text once, the likeliest kept."""
+"""The base of the operators on statements: edits from proposals, each text once, the likeliest kept."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from nightshift_engine.edits.statement_view import Block, Site, StatementView, s
 from nightshift_engine.tree import Place, at
 
 MOST_CHOICES = 400
-"""So many proposals are kept for one expression."""
+"""Maximum number of proposals for one expression."""
 _AT_PASS = 3.0
 _BLOCK_FIELDS = frozenset({"body", "orelse", "finalbody", "handlers", "cases"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementExpression:
-    """An expression of a statement's own, where it stands, and its text."""
+    """An expression of a statement, with its place and its text."""
 
     site: Site
     position: Place
@@ -35,7 +35,7 @@ class StatementExpression:
 
 
 def statement_expressions(site: Site) -> Iterator[StatementExpression]:
-    """The expressions of a statement, those of the statements in it left out."""
+    """Yield the expressions of a statement, without those of the statements in it."""
     yield from _expressions(site, site.node, site.position)
 
 
@@ -53,13 +53,13 @@ def _expressions(site: Site, node: ast.AST, position: Place) -> Iterator[Stateme
 
 
 def replacement(kind: str, spot: StatementExpression, new: Piece, weight: float, old: str = "") -> Edit:
-    """Another expression at a spot."""
+    """Return the edit that replaces the expression at a spot."""
     note = f"`{old or spot.piece.text}` becomes `{new.text}`"
     return Edit(kind=kind, position=spot.position, new=(new.node,), weight=weight, line=spot.site.line, note=note)
 
 
 def best_of(proposals: Iterable[tuple[Piece, float]], most: int) -> list[tuple[Piece, float]]:
-    """At most so many proposals, each text once with the greatest weight proposed for it, the best first."""
+    """Return the best proposals, at most `most`, each text once with its greatest weight."""
     best: dict[str, tuple[Piece, float]] = {}
     for new, weight in proposals:
         if weight > best.get(new.text, (new, 0.0))[1]:
@@ -68,21 +68,21 @@ def best_of(proposals: Iterable[tuple[Piece, float]], most: int) -> list[tuple[P
 
 
 def choices(kind: str, spot: StatementExpression, proposals: Iterable[tuple[Piece, float]]) -> Iterator[Edit]:
-    """An edit for each proposed text that differs from what stands there, with the greatest weight proposed for it."""
+    """Yield an edit for each proposed text that differs from the present one, with its greatest weight."""
     old = spot.piece.text
     best = best_of(proposals, MOST_CHOICES)
     return (replacement(kind, spot, new, weight, old) for new, weight in best if new.text != old)
 
 
 def change(kind: str, site: Site, new: Sequence[ast.stmt], weight: float, note: str, count: int = 1) -> Edit:
-    """Other statements in the place of `count` statements from the site on."""
+    """Return the edit that replaces `count` statements from the site on."""
     return Edit(
         kind=kind, position=site.position, new=tuple(new), count=count, weight=weight, line=site.line, note=note
     )  # fmt: skip
 
 
 def insert(kind: str, gap: tuple[Block, int, int], new: ast.stmt, weight: float, note: str) -> Edit:
-    """A statement put in at a gap; a `pass` there gives way, and tells that something is missing."""
+    """Return the edit that inserts a statement at a gap; it replaces a `pass`, which makes it likelier."""
     block, index, line = gap
     count = int(block.idle(index))
     weight = min(weight * (_AT_PASS if count else 1.0), 1.0)
@@ -90,10 +90,10 @@ def insert(kind: str, gap: tuple[Block, int, int], new: ast.stmt, weight: float,
 
 
 def statement_operator(most: int | None = None) -> Callable[[Callable[[StatementView], Iterable[Edit]]], EditOperator]:
-    """Make an edit operator of a function that makes its edits from the view of a scope.
+    """Make an edit operator from a function that makes edits from the view of a scope.
 
     Args:
-        most: how many edits are kept, by weight times suspicion.
+        most: maximum number of edits, by weight times suspicion.
     """
 
     def operator_of(make: Callable[[StatementView], Iterable[Edit]]) -> EditOperator:
@@ -111,9 +111,10 @@ def statement_operator(most: int | None = None) -> Callable[[Callable[[Statement
 
 
 def compilable(context: EditContext, edits: Iterable[Edit]) -> Iterator[Edit]:
-    """The edits whose scope compiles.
+    """Yield the edits whose scope compiles.
 
-    Only where a scope holds what the rules of the families do not know: declarations of outer variables, and `async`.
+    This is checked only if the scope has constructs that the operators ignore: `global`, `nonlocal`, `async def` and
+    `except*`.
     """
     node = at(context.tree, context.scope)
     if not any(isinstance(part, _DELICATE) for part in ast.walk(node)):

@@ -32,7 +32,7 @@ from nightshift_engine.tree import Function, Place, at
 _NEW_SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
 _LOOPS = ast.For | ast.AsyncFor | ast.While
 JUMPS = ast.Return | ast.Raise | ast.Break | ast.Continue
-"""Statements behind which nothing of their block is reached."""
+"""Statements after which the rest of their block is unreachable."""
 _FIELDS = ("body", "orelse", "finalbody")
 
 
@@ -42,8 +42,8 @@ class Block:
 
     Attributes:
         owner: the node at `holder`.
-        function: the innermost function around it, None at the level of a module or class.
-        loops: how many loops of that function are around it.
+        function: the innermost function around it; None at the level of a module or class.
+        loops: number of loops of that function around it.
         open: whether `return`, `break` and `continue` may leave it; false inside `except*`.
         above: the block that holds the owner, and the owner's index there.
     """
@@ -58,16 +58,16 @@ class Block:
     above: tuple[Block, int] | None = None
 
     def position(self, index: int) -> Place:
-        """The place of the statement with this index; the length of the block for its end."""
+        """Return the place of the statement with this index; the length of the block gives its end."""
         return (*self.holder, (self.field, index))
 
     def idle(self, index: int) -> bool:
-        """Whether the statement with this index does nothing."""
+        """Check whether the statement with this index is a `pass`."""
         return index < len(self.statements) and isinstance(self.statements[index], ast.Pass)
 
     @property
     def first(self) -> int:
-        """The index of the first statement that may move: a docstring and imports from the future must stay first."""
+        """Index of the first statement that may move: a docstring and imports from `__future__` must stay first."""
         index = int(isinstance(self.owner, Function | ast.ClassDef | ast.Module) and _is_text(self.statements[0]))
         while index < len(self.statements) and _is_future(self.statements[index]):
             index += 1
@@ -76,7 +76,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """A statement where edits may begin, and the most suspicious line of its own."""
+    """A statement where edits may begin, and the most suspicious of its own lines."""
 
     block: Block
     index: int
@@ -85,12 +85,12 @@ class Site:
 
     @property
     def position(self) -> Place:
-        """The statement's place."""
+        """Place of the statement."""
         return self.block.position(self.index)
 
 
 def blocks(context: EditContext) -> Iterator[Block]:
-    """The blocks of the scope, outer ones first; functions are left out of the empty scope."""
+    """Yield the blocks of the scope, outer ones first; the empty scope leaves out functions."""
     node = at(context.tree, context.scope)
     outside = Block(holder=(), field="body", owner=node, statements=(), function=None, loops=0)
     yield from _inside(node, context.scope, outside, bool(context.scope))
@@ -135,7 +135,7 @@ def _statement(above: tuple[Block, int]) -> ast.stmt:
 
 
 def sites(context: EditContext) -> Iterator[Site]:
-    """The statements whose own lines are among the context's; docstrings are none."""
+    """Yield the statements that have own lines among the context's, without docstrings."""
     for block in blocks(context):
         for index in range(block.first, len(block.statements)):
             node = block.statements[index]
@@ -145,9 +145,9 @@ def sites(context: EditContext) -> Iterator[Site]:
 
 
 def gaps(context: EditContext) -> Iterator[tuple[Block, int, int]]:
-    """The places where a statement may be put in, with the line of a statement beside it: (block, index, line).
+    """Yield the places where a statement may be inserted, with the line of an adjacent statement: (block, index, line).
 
-    Nothing is put after what leaves the block; a `pass` is a place, not a statement beside one.
+    No place follows a statement that leaves the block. A `pass` is itself such a place, so none follows it.
     """
     for block in blocks(context):
         for index in range(block.first, len(block.statements) + 1):
@@ -162,7 +162,7 @@ def gaps(context: EditContext) -> Iterator[tuple[Block, int, int]]:
 
 
 def line_of(context: EditContext, node: ast.AST) -> int | None:
-    """The most suspicious of the node's own lines, those of the statements in it left out; None if none counts."""
+    """Return the most suspicious of the node's lines, without those of inner statements; None if none is suspected."""
     first = getattr(node, "lineno", 0)
     for decorator in getattr(node, "decorator_list", ()):
         first = min(first, decorator.lineno)
@@ -175,14 +175,14 @@ def line_of(context: EditContext, node: ast.AST) -> int | None:
 
 
 def fits(statement: ast.stmt, block: Block) -> bool:
-    """Tell whether a statement may stand in a block, so far as jumps and `await` are concerned."""
+    """Check whether the jumps, `yield` and `await` of a statement are allowed in a block."""
     return all(_node_fits(node, block) for node in own_nodes(statement))
 
 
 def own_nodes(statement: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a statement without those of functions, classes and loops in it that bind its jumps themselves.
+    """Yield the nodes of a statement, but not the inside of functions and classes in it.
 
-    The bodies of loops are walked without their `break` and `continue`.
+    Inside loops, `break` and `continue` are left out, because they belong to the loop.
     """
     yield from _own(statement, False)
 
@@ -233,7 +233,7 @@ _OF_NUMBERS = frozenset({"range", "abs"})
 
 
 def infer_from_uses(nodes: Iterable[ast.AST]) -> dict[str, Kind]:
-    """Variables and dotted chains with the kinds that their uses suggest, taken together."""
+    """Map variables and dotted chains to the union of the kinds that their uses suggest."""
     kinds: dict[str, Kind] = {}
     for node in nodes:
         for variable, kind in _suggest(node):
@@ -243,7 +243,7 @@ def infer_from_uses(nodes: Iterable[ast.AST]) -> dict[str, Kind]:
 
 
 def chain(node: ast.expr) -> str:
-    """A variable or a dotted chain of attributes of one as text; empty for anything else."""
+    """Return a variable or a dotted chain of attributes as text; empty for other expressions."""
     if isinstance(node, ast.Name):
         return node.id
     owner = chain(node.value) if isinstance(node, ast.Attribute) else ""
@@ -279,7 +279,7 @@ def _of_call(node: ast.Call) -> Iterator[tuple[str, Kind]]:
 
 
 def _of_operands(sides: list[ast.expr]) -> Iterator[tuple[str, Kind]]:
-    """A number beside an operator tells that the other side is one."""
+    """Yield INT for the variables that are compared or computed with a number."""
     if any(_is_number(side) for side in sides):
         yield from ((side.id, INT) for side in sides if isinstance(side, ast.Name))
 
@@ -295,7 +295,7 @@ _RAISES = re.compile(
 
 
 def parts_of(node: ast.AST) -> Iterator[ast.expr]:
-    """The tests of a node: of an `if`, a `while`, a ternary, a comprehension, an `assert`."""
+    """Yield the tests of a node: of an `if`, a `while`, a ternary, a comprehension, an `assert`."""
     if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
         yield node.test
     elif isinstance(node, ast.comprehension):
@@ -303,7 +303,7 @@ def parts_of(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def conditions_in(node: ast.AST) -> Iterator[ast.expr]:
-    """The conditions that a node holds: comparisons, parts of `and` and `or`, tests."""
+    """Yield the conditions in a node: comparisons, parts of `and` and `or`, tests."""
     if isinstance(node, ast.Compare):
         yield node
     elif isinstance(node, ast.BoolOp):
@@ -323,7 +323,7 @@ def memberships(node: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def records(node: ast.AST) -> Iterator[str]:
-    """The variables of which a node takes an item under a text: `row` of `row["name"]` and of `row.get("name")`."""
+    """Yield the variables whose items a node reads by a text key: `row` of `row["name"]` and of `row.get("name")`."""
     if isinstance(node, ast.Subscript):
         owner, keys = node.value, [node.slice]
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
@@ -337,14 +337,14 @@ def records(node: ast.AST) -> Iterator[str]:
 
 
 def list_awaited(text: str) -> Iterator[tuple[str, str]]:
-    """The exceptions that a text of tests waits for: (kind, the words its message is to hold, where they are plain)."""
+    """Yield the exceptions that a test file expects: (kind, the expected words of its message if they are plain)."""
     for match in _RAISES.finditer(text):
         words = match.group("words") or ""
         yield match.group("kind").rpartition(".")[2], words if re.fullmatch(r"[\w ,:;'-]*", words) else ""
 
 
 def outside_functions(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a module that are in no function."""
+    """Yield the nodes of a module that are in no function."""
     yield node
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, Function):
@@ -352,7 +352,7 @@ def outside_functions(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def bindings(node: ast.AST, bound_names: dict[int, dict[str, int]], own: dict[str, int]) -> None:
-    """Collect what is bound in and below a node; the variables of comprehensions and lambdas are not seen outside."""
+    """Collect the names bound in and below a node, with their lines, but not those of comprehensions and lambdas."""
     if isinstance(node, Function):
         own.setdefault(node.name, node.lineno)
         own = bound_names.setdefault(id(node), {})
@@ -377,7 +377,7 @@ _BINDING = ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom
 
 
 class StatementView:
-    """The statements of a scope; everything is computed when first asked for."""
+    """The statements of a scope; everything is computed on demand."""
 
     def __init__(self, context: EditContext) -> None:
         self.context = context
@@ -387,32 +387,32 @@ class StatementView:
         self._own: dict[int, list[ast.AST]] = {}
         self._names: dict[tuple[int, str], list[str]] = {}
         self._read: dict[str, frozenset[str]] = {}
-        self.tests: dict[tuple[int, str, int], dict[str, tuple[Piece, float]]] = {}  # kept by `guards`
+        self.tests: dict[tuple[int, str, int], dict[str, tuple[Piece, float]]] = {}  # filled by `guards`
         self._every: dict[tuple[int, str], frozenset[str]] = {}
 
     @cached_property
     def gaps(self) -> list[tuple[Block, int, int]]:
-        """The places for a new statement: (block, index, line)."""
+        """Places for a new statement: (block, index, line)."""
         return list(gaps(self.context))
 
     def nodes_of(self, function: Function) -> list[ast.AST]:
-        """The nodes of a function without those of functions in it."""
+        """Return the nodes of a function without those of inner functions."""
         nodes = self._own.get(id(function))
         if nodes is None:
             nodes = self._own[id(function)] = [node for part in function.body for node in own_nodes(part)]
         return nodes
 
     def is_generator(self, function: Function) -> bool:
-        """Whether a function is a generator."""
+        """Check whether a function is a generator."""
         return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in self.nodes_of(function))
 
     @cached_property
     def sites(self) -> list[Site]:
-        """The statements where edits may begin."""
+        """Statements where edits may begin."""
         return list(sites(self.context))
 
     def suspicion(self, line: int) -> float:
-        """The suspicion of a line; a little for lines that have none, so that weights still order them."""
+        """Return the suspicion of a line, but at least 0.01, so that weights still order the edits of other lines."""
         return max(self.context.lines.get(line, 0.0), 0.01)
 
     @cached_property
@@ -421,20 +421,20 @@ class StatementView:
 
     @cached_property
     def bound(self) -> dict[int, dict[str, int]]:
-        """For each function (and 0 for the module) the names that it binds, with the line where it first does."""
+        """For each function's id (0 for the module), the names that it binds, with the line of the first binding."""
         bound_names: dict[int, dict[str, int]] = {}
         bindings(self.node, bound_names, bound_names.setdefault(0, {}))
         return bound_names
 
     def names(self, block: Block) -> list[str]:
-        """The variables that a statement of the block can see, the function's own and the nearest first."""
+        """Return the variables that a statement of the block can see, the function's own and the nearest first."""
         key = (id(block.owner), block.field)
         if key not in self._names:
             self._names[key] = [text for text in self._list_bound_around(block) if self.kinds(text) != CALLABLE]
         return self._names[key][:_MOST_NAMES]
 
     def visible(self, block: Block) -> frozenset[str]:
-        """All names that a statement of the block may use, builtins left out."""
+        """Return all names that a statement of the block may use, without builtins."""
         key = (id(block.owner), block.field)
         if key not in self._every:
             self._every[key] = self.globals.union(self._list_bound_around(block))
@@ -450,14 +450,14 @@ class StatementView:
         return list(names)
 
     def list_reassigned(self, block: Block) -> list[str]:
-        """The variables of the block's function that it sets itself; parameters that are never set are none."""
+        """Return the variables that the block's function assigns, without parameters that are never assigned."""
         nodes = self.nodes_of(block.function) if block.function else self._nodes
         stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
         return [text for text in self.names(block) if text in stored]
 
     @cached_property
     def lost(self) -> list[str]:
-        """Names that the scope's function reads and that nobody binds: what gave them a value is missing."""
+        """Names that the scope's function reads and nothing binds: their assignment is missing."""
         if not self.context.scope:
             return []
         bound_names = {text for own in self.bound.values() for text in own} | self.globals | set(dir(builtins))
@@ -473,29 +473,29 @@ class StatementView:
         inner |= {alias.asname or alias.name for node in self._nodes for alias in getattr(node, "names", ())
                   if isinstance(alias, ast.alias)}  # fmt: skip
         if any(isinstance(node, ast.MatchAs | ast.MatchStar | ast.MatchMapping) for node in self._nodes):
-            return []  # patterns bind names too; what is rare is not taken apart
+            return []  # patterns bind names too; as they are rare, they are not analysed
         read = dict.fromkeys(text for text in self.list_read_names(self.node) if text not in bound_names | inner)
         return list(read)[:4]
 
     def unready(self, block: Block, line: int) -> frozenset[str]:
-        """The variables of the block's function that have no value yet before a line, loops left out of account."""
+        """Return the variables of the block's function that have no value before a line; loops are ignored."""
         own = self.bound.get(id(block.function) if block.function else 0, {})
         return frozenset(text for text, first in own.items() if first >= line)
 
     def find_binding(self, block: Block, variable: str) -> int:
-        """The line where the block's function first binds a variable; 0 where it does not."""
+        """Return the line where the block's function first binds a variable; 0 if it does not."""
         return self.bound.get(id(block.function) if block.function else 0, {}).get(variable, 0)
 
     @cached_property
     def chains(self) -> list[str]:
-        """Dotted chains such as `self.items` that are read in the scope and are not called."""
+        """Dotted chains such as `self.items` that the scope reads and does not call."""
         called = {id(node.func) for node in self._nodes if isinstance(node, ast.Call)}
         nodes = (node for node in self._nodes if isinstance(node, ast.Attribute) and id(node) not in called)
         return list(dict.fromkeys(text for node in nodes if (text := chain(node))))[:_MOST_NAMES]
 
     @cached_property
     def conditions(self) -> list[tuple[Piece, bool]]:
-        """The conditions that occur and bind nothing, each once, and whether it is in the scope; others come last."""
+        """Distinct conditions of the file without bindings, and whether each is in the scope (those come first)."""
         pieces: dict[str, tuple[Piece, bool]] = {}
         for nodes, near in ((self._nodes, True), (list(ast.walk(self.context.tree)), False)):
             for node in nodes:
@@ -507,12 +507,12 @@ class StatementView:
 
     @cached_property
     def texts(self) -> list[str]:
-        """Short texts that file and tests hold as constants, the commonest first."""
+        """Short string constants of the file and its tests, the commonest first."""
         return [word for word in self._words if isinstance(word, str)]
 
     @cached_property
     def numbers(self) -> list[int]:
-        """Integers that file and tests hold, the commonest first; the smallest ones are asked about anyway."""
+        """Integers above 2 of the file and its tests, the commonest first; smaller ones are tested for anyway."""
         return [word for word in self._words if type(word) is int and word > 2]
 
     @cached_property
@@ -521,23 +521,23 @@ class StatementView:
 
     @cached_property
     def looked_into(self) -> frozenset[str]:
-        """Variables of which an item is taken under a text."""
+        """Variables whose items are read by a text key."""
         return frozenset(text for node in self._nodes for text in records(node))
 
     @cached_property
     def awaited(self) -> tuple[tuple[str, str], ...]:
-        """The exceptions that the tests wait for, so far as they are known here: (kind, words of its message)."""
+        """Exceptions that the tests expect and that are known here: (kind, words of its message)."""
         expected = dict.fromkeys(pair for text in self.context.words.texts[1:] for pair in list_awaited(text))
         return tuple(pair for pair in expected if pair[0] in self.globals or pair[0] in dir(builtins))
 
     @cached_property
     def members(self) -> frozenset[tuple[str, str]]:
-        """The memberships that the scope tests or makes: (element, holder), both as text."""
+        """Memberships that the scope tests or makes: (element, holder), both as text."""
         return frozenset(pair for node in self._nodes for pair in memberships(node))
 
     @cached_property
     def fed(self) -> frozenset[tuple[str, str]]:
-        """Variables that are part of what is put into a holder: (variable, holder)."""
+        """Variables that are part of values put into a holder: (variable, holder)."""
         calls = [node for node in self._nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
         return frozenset(
             (variable, ast.unparse(node.func.value))
@@ -548,14 +548,14 @@ class StatementView:
         )
 
     def negate(self, part: Piece) -> Piece:
-        """The opposite of a condition; kept, because the same one is asked at many places."""
+        """Return the negation of a condition; cached, because it is needed at many places."""
         opposite = self._opposites.get(part.text)
         if opposite is None:
             opposite = self._opposites[part.text] = negate(part)
         return opposite
 
     def stale(self, block: Block) -> frozenset[str]:
-        """Variables that the innermost loop around a block reads and never sets: one of them may lack an update."""
+        """Return the variables that the innermost loop around a block reads and never sets: one may lack an update."""
         ancestor: Block | None = block
         while ancestor is not None and not (
             isinstance(ancestor.owner, ast.For | ast.While) and ancestor.field == "body"
@@ -582,54 +582,54 @@ class StatementView:
         return infer_from_uses(self._nodes)
 
     def kinds(self, variable: str) -> Kind:
-        """The kind of a variable or dotted chain: as seen or annotated, else by its uses; empty when unknown."""
+        """Return the kind of a variable or dotted chain: as seen or inferred, else by its uses; empty if unknown."""
         return self._kinds.of_name(variable) or self._used.get(variable, UNKNOWN)
 
     def kind_of(self, node: ast.expr) -> Kind:
-        """The kind of an expression."""
+        """Return the kind of an expression."""
         return self.kinds(ast.unparse(node)) if isinstance(node, ast.Name) else self._kinds.of(node)
 
     def has_length(self, variable: str) -> bool:
-        """Whether it has a length."""
+        """Check whether a variable has a length."""
         return bool(self.kinds(variable) & SIZED)
 
     def number(self, variable: str) -> bool:
-        """Whether it is a number."""
+        """Check whether a variable is a number."""
         return bool(self.kinds(variable) & NUMBER)
 
     def alike(self, variable: str, other: str) -> bool:
-        """Whether two variables may have values of the same kind."""
+        """Check whether two variables may have values of the same kind."""
         left, right = self.kinds(variable), self.kinds(other)
         return bool(left & right) or not left or not right
 
     def has_kind(self, variable: str) -> bool:
-        """Whether anything is known of its type."""
+        """Check whether the type of a variable is known, apart from None."""
         return bool(self.kinds(variable) - {"NoneType"})
 
     def names_in(self, part: Piece) -> frozenset[str]:
-        """The names that a piece reads; kept, because the same piece is asked about at many places."""
+        """Return the names that a piece reads; cached, because it is needed at many places."""
         names = self._read.get(part.text)
         if names is None:
             names = self._read[part.text] = frozenset(self.list_read_names(part.node))
         return names
 
     def list_read_names(self, node: ast.AST) -> Iterator[str]:
-        """The names that a tree reads."""
+        """Yield the names in a tree."""
         return (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
 
     @cached_property
     def globals(self) -> frozenset[str]:
-        """The names that the module's own statements bind."""
+        """Names that the module's own statements bind."""
         names: dict[int, dict[str, int]] = {}
         bindings(self.context.tree, names, names.setdefault(0, {}))
         return frozenset(names[0])
 
     def pieces(self, block: Block) -> list[Piece]:
-        """The visible variables and dotted chains."""
+        """Return the visible variables and dotted chains."""
         return [name(text) for text in (*self.names(block), *self.chains)]
 
 
 @once
 def statement_view(context: EditContext) -> StatementView:
-    """The view of a scope, made once for the operators that ask one after the other."""
+    """Return the view of a scope; cached, because the operators run one after the other."""
     return StatementView(context)

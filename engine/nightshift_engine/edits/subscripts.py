@@ -1,4 +1,4 @@
-"""Edits of slices, subscripts and displays: bounds, indices added, dropped or replaced, the order of items."""
+"""Edits of slices, subscripts and displays: other bounds, indices added, dropped or replaced, other item order."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ SLICE = "slice"
 _SLICED = LIST | TUPLE | STR | {"bytes"}
 _MOST_SLICES = 500
 _WHOLES = ast.ListComp | ast.BinOp | ast.IfExp | ast.List | ast.Tuple
-"""Sequences that are made at the place itself; they are turned round, but seldom cut."""
+"""Sequences that are built at the place itself; they are often reversed but rarely sliced."""
 
 
 @expression_operator(_MOST_SLICES)
 def slices(view: ExpressionView) -> Iterator[Edit]:
-    """Other bounds of slices and ranges; a sequence sliced or reversed, or no longer so."""
+    """Change the bounds of slices and ranges; slice or reverse a sequence, or undo that."""
     for spot, cut in view.of(ast.Slice):
         yield from _other_bounds(view, spot, cut)
     for spot, node in view.of(ast.Call):
@@ -103,7 +103,7 @@ def _bounds(
 
 
 def _numbers(view: ExpressionView, spot: Spot) -> Iterator[str]:
-    """Visible variables that are integers as far as is known."""
+    """Yield visible variables that are known to be integers."""
     for word in spot.visible.near:
         kind = view.kinds.of_name(word)
         if kind & INT:
@@ -162,7 +162,7 @@ def _unslice(view: ExpressionView, spot: Spot, node: ast.Subscript) -> Iterator[
 
 
 def _slice(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
-    """`x` becomes `x[1:]` and the like."""
+    """Replace `x` by `x[1:]` and other slices."""
     kind = view.kind(node)
     if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call) or not _may_be(view, spot, node):
         return
@@ -187,7 +187,7 @@ def _slice(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
 
 
 def _may_be(view: ExpressionView, spot: Spot, node: ast.expr) -> bool:
-    """Whether a sequence may stand here, of which a part would do."""
+    """Check whether the node may be a sequence, and a part of it may be used in its place."""
     kind = view.kind(node)
     if spot.truth or isinstance(spot.parent, ast.Subscript | ast.Attribute | ast.Await):
         return False
@@ -214,7 +214,7 @@ _INDEXED = SEQUENCE | MAPPING
 
 @expression_operator(_MOST_SUBSCRIPTS)
 def subscripts(view: ExpressionView) -> Iterator[Edit]:
-    """Items for collections and collections for items, other items, and items in another order."""
+    """Replace collections by items and the reverse, use other items, and reorder items."""
     for spot, node in view.of(ast.Subscript):
         if not isinstance(node.slice, ast.Slice):
             yield from _other_index(view, spot, node)
@@ -255,7 +255,7 @@ def _with_index(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Ed
 
 
 def _serves(index: Kind, holder: Kind) -> float:
-    """How well a variable of one kind serves as the index of another."""
+    """Rate how well a variable of one kind serves as an index into another kind."""
     if index & INT or (holder & MAPPING and not index & (SIZED - STR)):
         return 1.0
     if holder & SEQUENCE:
@@ -264,7 +264,7 @@ def _serves(index: Kind, holder: Kind) -> float:
 
 
 def _list_counts(view: ExpressionView, spot: Spot) -> list[Donor]:
-    """Small calls and sums of the scope that give whole numbers."""
+    """Return small integer calls and sums of the scope."""
     names = allow_names(view, spot)
     return [
         donor
@@ -274,7 +274,7 @@ def _list_counts(view: ExpressionView, spot: Spot) -> list[Donor]:
 
 
 def _as_index(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
-    """`i` becomes `x[i]`: the index was taken for the item."""
+    """Replace `i` by `x[i]`, in case the index was confused with the item."""
     kind, text = view.kind(node), view.text(node)
     if not isinstance(node, ast.Name | ast.Subscript | ast.BinOp) or kind & (SIZED - {"str", "tuple"}):
         return
@@ -337,7 +337,7 @@ def _pairs(view: ExpressionView, spot: Spot, node: ast.Dict) -> Iterator[Edit]:
 
 
 def _order(view: ExpressionView, spot: Spot, node: ast.Tuple | ast.List) -> Iterator[Edit]:
-    """Two items in the other order, also among the targets of an assignment."""
+    """Swap two items, also among the targets of an assignment."""
     if isinstance(node.ctx, ast.Del) or len(node.elts) > 6:
         return
     for first, other in combinations(range(len(node.elts)), 2):

@@ -1,7 +1,7 @@
 """Edits that put something around or beside a value: a call, bounds, a remainder, one more item.
 
-What a number is to be held against stands near it as a rule: it is the variable that gets the value, something that
-the condition around compares, or a part of the same statement.
+The bound of a number is usually found nearby: it is the variable that gets the value, a value that the surrounding
+condition compares, or a part of the same statement.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ _TURNS: tuple[tuple[str, Kind, Kind, float], ...] = (
     ("dict", DICT, DICT, 0.3),
     ("bool", UNKNOWN, BOOL, 0.05),
 )
-"""Builtins of one argument: what they take, what they give, and how usual it is to forget them."""
+"""Builtins with one argument: accepted kinds, result kind, and how often the call is forgotten."""
 
 
 @expression_operator(_MOST_WRAPPED)
 def wrapping(view: ExpressionView) -> Iterator[Edit]:
-    """Calls put around an expression or taken off it; `[x]` for `x`."""
+    """Put calls around an expression or drop them; replace `x` by `[x]`."""
     for spot, node in view.values:
         yield from _in_builtin(view, spot, node)
         yield from _in_own_function(view, spot, node)
@@ -86,7 +86,7 @@ def _in_builtin(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Ed
     kind, text, wanted = view.kind(node), view.text(node), expect_kind(spot, view.kinds)
     if isinstance(node, ast.Constant | ast.Lambda) or (spot.truth and not kind & ITERABLE):
         return
-    # A wrong kind that a test met may be that of what nothing is known of.
+    # A TypeError in a test may come from a value of unknown kind, so wrapping such values is likelier then.
     doubt = 0.5 if any(error == "TypeError" for error, _ in view.context.errors) else 0.25
     around = spot.call.func.id if spot.call and isinstance(spot.call.func, ast.Name) else ""
     for function, takes_kind, gives, prior in _TURNS:
@@ -103,7 +103,7 @@ def _in_builtin(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Ed
 
 
 def _weigh_call(gives: Kind, wanted: Kind, spot: Spot) -> float:
-    """How well what a call gives suits what the place asks for."""
+    """Rate how well the result of a call fits the kind that the place needs."""
     if isinstance(spot.parent, ast.Attribute | ast.Subscript) and spot.field == "value":
         return 0.1 if gives & SEQUENCE or not gives else 0.0
     if spot.truth:
@@ -112,7 +112,7 @@ def _weigh_call(gives: Kind, wanted: Kind, spot: Spot) -> float:
 
 
 def _in_own_function(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
-    """A call of a function of the file that takes one argument, the function at hand among them."""
+    """Call a function of the file with one argument, or a method of the same object; a recursive call weighs most."""
     if isinstance(node, ast.Lambda | ast.Constant) and isinstance(spot.parent, ast.Attribute):
         return
     text, wanted = view.text(node), view.choose_kind(spot)
@@ -129,7 +129,7 @@ def _in_own_function(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterat
 
 
 def _as_elsewhere(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
-    """A call that occurs in the file: of a function with one argument, of a method without any."""
+    """Call a function or method in a way that occurs in the file: with one argument, or a method without arguments."""
     text, kind = view.text(node), view.kind(node)
     if isinstance(spot.parent, ast.Attribute):
         yield from _in_chain(spot, node, text, kind)
@@ -160,7 +160,7 @@ def _as_elsewhere(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[
 
 
 def _in_chain(spot: Spot, node: ast.expr, text: str, kind: Kind) -> Iterator[Edit]:
-    """`text.split()` becomes `text.lower().split()`."""
+    """Replace `text.split()` by `text.lower().split()` and so on."""
     called_next = getattr(spot.parent, "attr", "")
     if kind != STR and not (not kind and called_next in _ON_TEXT):
         return
@@ -172,7 +172,7 @@ def _in_chain(spot: Spot, node: ast.expr, text: str, kind: Kind) -> Iterator[Edi
 
 _ON_TEXT = ("lower", "strip", "upper", "split", "startswith", "endswith", "replace", "isalpha", "isdigit", "isalnum")
 _OF_ONE = frozenset(word for word, *_ in _TURNS) - {"max", "min", "round", "sum", "int", "dict", "sorted"} | {"set"}
-"""Builtins that take one argument, so that a call with several was meant for a tuple."""
+"""Builtins with one argument: a call of them with several arguments was meant for a tuple."""
 _OF_TEXT, _OF_COLLECTION = ("strip", "lower", "split"), ("copy",)
 
 
@@ -198,7 +198,7 @@ def _adds_to_list(spot: Spot) -> bool:
 
 
 def _unwrap(view: ExpressionView, spot: Spot, node: ast.Call) -> Iterator[Edit]:
-    """`f(x)` becomes `x`, `x.f()` becomes `x`."""
+    """Replace `f(x)` by `x`, and `x.f()` by `x`."""
     text = view.text(node)
     inner = [(arg, 0.4) for arg in node.args if not isinstance(arg, ast.Starred)]
     if isinstance(node.func, ast.Attribute) and view.text(node.func.value) not in view.outside.imports:
@@ -218,35 +218,35 @@ _MOST_BOUNDS, _MOST_REMAINDERS = 400, 120
 _TESTS = ast.If | ast.While | ast.IfExp
 _NEAR = ast.Subscript | ast.Attribute | ast.Call | ast.BinOp
 _ENDS = (ast.Assign, ast.AugAssign, ast.Return, ast.Tuple, ast.List, ast.Dict, ast.Slice, ast.Yield, ast.Call)
-"""Parents under which a whole value ends; elsewhere it is a part of a larger one."""
+"""Parents under which a value is complete; elsewhere it is a part of a larger one."""
 _LETTERS = 26
-"""Letters are counted round the alphabet where characters become numbers and numbers characters."""
+"""Number of letters of the alphabet: the modulus if the file converts between characters and numbers."""
 _LARGEST_SHARED = 12
-"""Nodes of the largest expression that a number is held against."""
+"""Maximum number of nodes of an expression that serves as a bound."""
 
 
 @expression_operator(_MOST_BOUNDS)
 def bounds(view: ExpressionView) -> Iterable[Edit]:
-    """`max(x, y)` and `min(x, y)` for `x`: a value that must not be forgotten, or not go beyond another."""
+    """Replace `x` by `max(x, y)` or `min(x, y)`: a value that must be kept, or must not exceed another one."""
     near = _Near(view)
     return (edit for spot, node in view.values for edit in _limit(view, near, spot, node))
 
 
 @expression_operator(_MOST_REMAINDERS)
 def remainders(view: ExpressionView) -> Iterable[Edit]:
-    """`x % n` for `x`: an index, or the number of a character, that starts again at the end."""
+    """Replace `x` by `x % n`: an index or character number that wraps around."""
     return (edit for spot, node in view.values for edit in _circle(view, spot, node))
 
 
 class _Near:
-    """The expressions that stand near those of a scope, found once for each statement."""
+    """The expressions near those of a scope, cached for each statement."""
 
     def __init__(self, view: ExpressionView) -> None:
         self._view = view
         self._nearby: dict[int, list[tuple[ast.expr, float]]] = {}
 
     def of(self, spot: Spot) -> list[tuple[ast.expr, float]]:
-        """Parts of the conditions around a spot, with weights, then those of its own statement."""
+        """Return parts of the conditions around a spot, then those of its own statement, with weights."""
         key = id(spot.statement)
         if key not in self._nearby:
             self._nearby[key] = list(self._all(spot))
@@ -265,7 +265,7 @@ class _Near:
 
 
 def _is_shared(node: ast.expr) -> bool:
-    """Whether it may be read twice."""
+    """Check whether an expression is small and may be evaluated twice."""
     if not isinstance(node, _NEAR) or not isinstance(getattr(node, "ctx", None), ast.Load | None):
         return False
     parts = list(ast.walk(node))
@@ -290,7 +290,7 @@ def _limit(view: ExpressionView, near: _Near, spot: Spot, node: ast.expr) -> Ite
 
 
 def _is_plain(node: ast.expr) -> bool:
-    """Whether it is a literal, a function, or true or false: nothing that has bounds."""
+    """Check whether an expression is a literal, a lambda or a truth value, for which bounds make no sense."""
     if isinstance(node, ast.UnaryOp):
         return isinstance(node.op, ast.Not) or isinstance(node.operand, ast.Constant)
     return isinstance(node, ast.Constant | ast.Compare | ast.Lambda)
@@ -299,7 +299,7 @@ def _is_plain(node: ast.expr) -> bool:
 def _others(
     view: ExpressionView, near: _Near, spot: Spot, old: tuple[ast.expr, Kind]
 ) -> Iterator[tuple[ast.expr, float]]:
-    """Yield the operands of a comparison with a number: zero and one, the target, variables, and what stands near."""
+    """Yield bounds for a number: zero and one, the target, variables, and nearby expressions."""
     node, kind = old
     text, target = view.text(node), _target(view, spot)
     yield number(0), 0.3
@@ -319,7 +319,7 @@ def _others(
 
 
 def _target(view: ExpressionView, spot: Spot) -> str:
-    """Return the target of the value at a spot, as text."""
+    """Return the target of the assignment of the value at a spot, as text; empty if there is none."""
     parent = spot.parent
     if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name | ast.Attribute | ast.Subscript):
         return view.text(parent.targets[0])
@@ -327,7 +327,7 @@ def _target(view: ExpressionView, spot: Spot) -> str:
 
 
 def _as_value(spot: Spot) -> ast.expr:
-    """The target of an assignment, to be read."""
+    """Return the target of an assignment as an expression that is read."""
     assert isinstance(spot.parent, ast.Assign)
     return ast.parse(ast.unparse(spot.parent.targets[0]), mode="eval").body
 
@@ -345,7 +345,7 @@ def _circle(view: ExpressionView, spot: Spot, node: ast.expr) -> Iterator[Edit]:
 
 
 def _weigh_position(view: ExpressionView, spot: Spot) -> float:
-    """How usual it is that a number starts again at an end here."""
+    """Rate how often a number should wrap around at this place."""
     parent = spot.parent
     if isinstance(parent, ast.Subscript) and spot.field == "slice":
         return 1.0 if not view.kind(parent.value) or view.kind(parent.value) & SEQUENCE else 0.0
@@ -357,7 +357,7 @@ def _weigh_position(view: ExpressionView, spot: Spot) -> float:
 
 
 def _moduli(view: ExpressionView, spot: Spot) -> Iterator[tuple[ast.expr, float]]:
-    """Lengths of what is visible, whole numbers of the file and its tests, and variables."""
+    """Yield lengths of visible collections, integers of the file and its tests, and variables."""
     parent = spot.parent
     holder = parent.value if isinstance(parent, ast.Subscript) else None
     if isinstance(holder, ast.Name | ast.Attribute):
@@ -382,7 +382,7 @@ _MOST_JOINED = 500
 
 @expression_operator(_MOST_JOINED)
 def concatenations(view: ExpressionView) -> Iterator[Edit]:
-    """A list, tuple or display gets a further element or part from the visible variables."""
+    """Add a further element or part from the visible variables to a list, tuple or display."""
     for spot, node in view.values:
         kind = view.kind(node)
         if isinstance(node, ast.List | ast.Set) or (isinstance(node, ast.Tuple) and spot.field != "slice"):
@@ -427,7 +427,7 @@ def _read_operand(node: ast.List | ast.Set | ast.Tuple) -> ast.expr:
 
 
 def _concatenate(view: ExpressionView, spot: Spot, node: ast.expr, kind: Kind) -> Iterator[Edit]:
-    """`rest` becomes `[first] + rest`, `rest + [first]`, and the same with other sequences."""
+    """Replace `rest` by `[first] + rest`, `rest + [first]`, and the same with other sequences."""
     text, sure = view.text(node), 1.0 if kind else 0.35
     for word, near in variables(view, spot):
         part = view.kinds.of_name(word)

@@ -1,4 +1,4 @@
-"""Collects tests with pytest, and then hands them to somebody else instead of running them."""
+"""Collects tests with pytest, and then hands them to a callback instead of running them."""
 
 import os
 
@@ -13,20 +13,20 @@ MOST_CHARS = 300
 
 
 def in_no_words(_excinfo):
-    """The description of a failure that nobody reads."""
+    """Return an empty description of a failure, because nobody reads it."""
     return ""
 
 
 class Tests(coroutines.Coroutines):
-    """The plugin.
+    """The pytest plugin.
 
     Args:
         then: called with this plugin when the tests are collected.
-        before: called in the place of collecting, where there is one; `collect` does it then.
+        before: called with this plugin in place of collecting, if given; it may then call `collect`.
 
     Attributes:
-        items: what was collected, id to item, in the order of the suite.
-        broken: id of a file that could not be collected, to its details as of `observer.details`.
+        items: id to collected item, in the order of the suite.
+        broken: id of a file that could not be collected, to its details from `observer.details`.
     """
 
     def __init__(self, then, before=None):
@@ -36,12 +36,12 @@ class Tests(coroutines.Coroutines):
         self.raised, self._failed, self._session = None, None, None
 
     def pytest_configure(self, config):
-        """Let pytest keep failures short."""
+        """Shorten the tracebacks of failures."""
         config.option.tbstyle = "native"
 
     @hookimpl(wrapper=True, tryfirst=True)
     def pytest_make_collect_report(self):
-        """Keep why a file could not be collected."""
+        """Keep the reason why a file could not be collected."""
         report = yield
         if report.outcome == "failed":
             raised = report.call.excinfo and report.call.excinfo.value
@@ -49,7 +49,7 @@ class Tests(coroutines.Coroutines):
         return report
 
     def pytest_collection(self, session):
-        """Call `before` in the place of collecting, where there is one."""
+        """Call `before` in place of collecting, if it is given."""
         self._session = session
         if self._before is None:
             return None
@@ -68,14 +68,14 @@ class Tests(coroutines.Coroutines):
 
     @hookimpl(tryfirst=True)
     def pytest_runtestloop(self):
-        """Call `then` in the place of running the tests."""
+        """Call `then` in place of running the tests."""
         self._take()
         self._then(self)
         return True
 
     @hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, call):
-        """Keep what was raised first, which reports do not carry."""
+        """Keep the first exception of a test, because reports do not carry it."""
         before = call.excinfo
         report = yield
         raised = before or call.excinfo
@@ -89,7 +89,7 @@ class Tests(coroutines.Coroutines):
             self.raised, self._failed = None, report
 
     def run(self, item, after):
-        """Run one test; `after` is the test that comes next.
+        """Run one test; `after` is the next test.
 
         Returns:
             How it ended: passed, failed, steps, or skipped (also for an expected failure).
@@ -106,7 +106,7 @@ class Tests(coroutines.Coroutines):
         return "passed" if has_passed else "skipped"
 
     def tear_down(self):
-        """End what outlives a single test; returns whether that went well."""
+        """Tear down fixtures that outlive a single test; return whether that succeeded."""
         try:
             self._session._setupstate.teardown_exact(None)  # noqa: SLF001 (pytest has no other way)
         except Exception:  # noqa: BLE001 (a fixture's own)
@@ -114,21 +114,21 @@ class Tests(coroutines.Coroutines):
         return True
 
     def details(self):
-        """Return the failure of the last test; None when it did not fail."""
+        """Return the failure of the last test; None if it did not fail."""
         if self._failed is None:
             return None
         return observer.details(self.raised, str(getattr(self._failed, "longrepr", "")), self.workspace)
 
     def error_line(self):
-        """The same in a line; empty when it did not fail."""
+        """Return the failure of the last test in one line; empty if it did not fail."""
         return "" if (details := self.details()) is None else line(details)
 
     def in_order(self, order):
-        """The items with these ids, each with the one after it; all of them where no id is known."""
+        """Return the items with these ids, each with the item after it; all items if `order` is empty."""
         items = [self.items[name] for name in order] or list(self.items.values())
         return list(zip(items, [*items[1:], None], strict=False))
 
 
 def line(details):
-    """Details in a line."""
+    """Return details of an error in one line."""
     return f"{details['kind']}: {details['message']}".partition("\n")[0][:MOST_CHARS]

@@ -1,8 +1,8 @@
-"""The trusted parent of a run for the repair engine: as `supervisor`, but what its children report is no verdict.
+"""The trusted parent of a run for the repair engine: like `supervisor`, but the reports of its children are no verdict.
 
-There are two kinds of runs. One looks at the tests, or evaluates candidates by them, in one child. The other looks for
-a function: the tests run in one child with a recorder in the place of the function, and the search in a second one,
-which runs none of the workspace's code and begins when all that the tests started is gone.
+There are two kinds of runs. One kind observes the tests, or evaluates or calls candidates, in one child. The other kind
+synthesises a function: the tests run in one child with a recorder in place of the function, and the search runs in a
+second child. The second child runs none of the workspace's code and begins after all processes of the tests have ended.
 """
 
 import gc
@@ -14,18 +14,18 @@ from nightshift_inside import files, services, supervisor
 from nightshift_inside.child import Child, read_all
 
 LEAST_S, SPARE_S = 1.0, 3.0
-"""Least time of the search, however long the tests took, and the time until it is ended from outside (seconds)."""
+"""Least seconds for the search, however long the tests took, and extra seconds until it is ended from outside."""
 
 
 def main():
-    """Take the job from standard input, run it, answer on standard output."""
+    """Read the job from standard input, run it, and answer on standard output."""
     gc.disable()
-    del sys.path[:2]  # where our code was found; the workspace's names are not to meet ours
+    del sys.path[:2]  # remove the folder of our code: the workspace's names must not clash with ours
     serve(sys.argv[3:])
 
 
 def preload(libraries):
-    """Import once, for all that are forked from here, what every run needs."""
+    """Import the modules that every run needs once, before the children fork."""
     sys.path.extend(path for path in libraries if path not in sys.path)
     from nightshift_inside import session  # noqa: PLC0415 (its libraries are not on the path before)
 
@@ -35,9 +35,9 @@ def preload(libraries):
 
 
 def serve(libraries):
-    """Serve the one job that comes; `libraries` are the import paths of the test libraries."""
+    """Serve the one job; `libraries` are the import paths of the test libraries."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    first = Child(with_tests, libraries)  # before the job comes, so that nothing of its key is in its memory
+    first = Child(with_tests, libraries)  # forked before the job arrives, so that its memory never holds the key
     supervisor.hide()
     job, source = files.receive(0)
     key = bytes.fromhex(job.pop("key"))
@@ -49,7 +49,7 @@ def serve(libraries):
 
 
 def run(job, source, first, libraries):
-    """Do what is asked, with the services of the job; returns the answer."""
+    """Run the job with its services and return the answer."""
     beside = services.start(job)
     files.unpack(job, source)
     task = {**job["program"], "memory_mb": job["memory_mb"]}
@@ -59,7 +59,7 @@ def run(job, source, first, libraries):
 
 
 def synthesise(job, task, first, libraries):
-    """Run the tests, and then search for a function that agrees with what was recorded."""
+    """Run the tests, and then search for a function that agrees with the recorded calls."""
     seen = first.watch({**job, "wall_s": task["tests_s"]})
     left_s = max(LEAST_S, task["budget_s"] - seen["duration_s"])
     second = Child(search, libraries)
@@ -68,7 +68,7 @@ def synthesise(job, task, first, libraries):
 
 
 def with_tests(pipe, events, libraries):
-    """In the first child: all that needs the tests."""
+    """In the first child: run the task's part that needs the tests."""
     preload(libraries)
     config = json.loads(read_all(pipe))
     session, task = config["session"], config["task"]
@@ -78,7 +78,7 @@ def with_tests(pipe, events, libraries):
 
 
 def record(session, task, events, libraries):
-    """Run the tests, with a recorder in the place of the function."""
+    """Run the tests with a recorder in place of the function."""
     from .synthesis import recorder  # noqa: PLC0415 (only where it is needed)
 
     gc.freeze()
@@ -87,7 +87,7 @@ def record(session, task, events, libraries):
 
 
 def evaluate(config, task, events, libraries):
-    """Do what is asked and report it into `events`, one line of JSON a finding."""
+    """Do the task and write the findings to `events`, one line of JSON each."""
     from nightshift_inside import observer, session  # noqa: PLC0415 (their libraries are not on the path before)
 
     from . import evaluating, instrument, observing, probing  # noqa: PLC0415 (as above)
@@ -103,7 +103,7 @@ def evaluate(config, task, events, libraries):
 
 
 def without_shrinking():
-    """Have Hypothesis as the suite has it, but a failure need not be made smaller."""
+    """Use the suite's Hypothesis settings, but without shrinking of failures."""
     from hypothesis import Phase, settings  # noqa: PLC0415 (slow to import; only where tests use it)
 
     phases = [Phase.explicit, Phase.generate]

@@ -1,20 +1,20 @@
-"""Tries candidates by the tests, in order, each in a fork, up to the first test that does not pass.
+"""Tries candidates with the tests, in order, each in a fork, up to the last failure that the task allows.
 
-There are three ways, the fastest first; what does not fit in with one goes on to the next.
+There are three ways, the fastest first; a candidate that one way cannot handle moves on to the next.
 
 - Warm: the candidate is swapped into a process that has collected the tests. A file that no test had imported by then
-  is imported with the candidate in it as soon as one does.
-- Early: in a fork of a pytest that is about to collect, the candidate is served in the place of its file: a whole file,
-  other decorators, a function that ran while the tests were collected.
-- Afresh: all of pytest starts in a fork, in a folder that has the candidate on the disk: where there is a conftest, and
-  where the tests do not import the file but read or start it.
+  is imported with the candidate in it when a test first imports it.
+- Early: a pytest that is about to collect is forked, and the candidate is served in place of its file. This handles
+  whole files, changed decorators, and functions that ran while the tests were collected.
+- Afresh: pytest starts from scratch in a fork, in a folder that has the candidate on disk. This is needed if there is a
+  conftest, or if the tests read or start the file instead of importing it.
 
-In the warm process a fork goes on with the next candidate while the last has left the state as it was (`snapshot`).
-What passes after others have run in its fork has to pass once more in one of its own.
+In the warm process a fork continues with the next candidate as long as the last one left the state unchanged
+(`snapshot`). A candidate that passes after others have run in its fork must pass once more in a fork of its own.
 
 Reports `["begun", number]` and `["tried", number, how, passed, error]`.
 """
-# Importing pathlib would cost every start of the sandbox some milliseconds.
+# Importing pathlib would add some milliseconds to every start of the sandbox.
 # ruff: noqa: PTH118
 
 import copy
@@ -37,14 +37,14 @@ JOBS_A_WORKER = 4  # at least, so that the workers end at about the same time
 
 
 def run(config, task, events, served):
-    """Try all candidates, or as many as there is time for."""
+    """Try all candidates, or as many as the time allows."""
     served.is_ticking = not task["plain"]
     Batch(config, task, events, served).run()
     return 0
 
 
 class Batch:
-    """One batch; the states are seen by all processes that are forked here, a byte a candidate."""
+    """One batch of candidates; `_states` is shared by all processes forked here and has one byte per candidate."""
 
     def __init__(self, config, task, events, served):
         self._config, self._task, self._events, self.served = config, task, events, served
@@ -55,11 +55,11 @@ class Batch:
 
     @property
     def is_closed(self):
-        """Whether nothing but the tests and the tree's modules can keep a state: there is no conftest."""
+        """True if only the tests and the tree's modules can keep state: there is no conftest."""
         return not self._config["has_conftest"]
 
     def run(self):
-        """Try them."""
+        """Try all candidates, stage by stage."""
         is_uninstrumented = self._task["plain"]
         self._run_stage(
             PENDING, EARLY, self._warm, fits=not is_uninstrumented and any(scope for _, scope, _ in self.candidates)
@@ -70,7 +70,7 @@ class Batch:
         self.try_all(AFRESH, self._afresh)
 
     def _run_stage(self, state, after, work, *, fits):
-        """Work in a process of its own on all that are in a state, if they fit; what is left goes on to the next."""
+        """Run a stage in its own process if it `fits`; candidates that remain move on to the state `after`."""
         for _ in range(RESTARTS):
             if not fits or not self._with(state):
                 break
@@ -90,7 +90,7 @@ class Batch:
             self._states[number] = after
 
     def try_all(self, state, perform, ready=None, most=1):
-        """Try all that are in a state, as far as there is time, up to so many in a fork."""
+        """Try all candidates in a state within the time, up to `most` of them in one fork."""
         numbers = self._with(state)
         size = max(1, min(most, len(numbers) // (JOBS_A_WORKER * self._task["count"])))
         self._jobs = deque(numbers[first : first + size] for first in range(0, len(numbers), size))
@@ -98,7 +98,7 @@ class Batch:
         self._pool.run(self._jobs, perform, self._end, ready=ready, **limits)
 
     def begin(self, number):
-        """In a fork: note that a candidate is begun."""
+        """In a fork: mark a candidate as begun."""
         self._states[number] = BEGUN
         forks.emit(self._events, "begun", number)
 
@@ -118,16 +118,16 @@ class Batch:
             self._jobs.appendleft(left)
 
     def postpone(self, number):
-        """A candidate does not fit into the warm process."""
+        """Move a candidate that does not fit into the warm process to the early stage."""
         self._states[number] = EARLY
 
     def settle(self, number, *result):
-        """Report how a candidate did."""
+        """Report the result of a candidate."""
         self._states[number] = DONE
         forks.emit(self._events, "tried", number, *result)
 
     def _warm(self):
-        """In a process of its own: collect the tests, then try what can be swapped in."""
+        """In a process of its own: collect the tests, then try the candidates that can be swapped in."""
         with instrument.Entered(COLLECTING_STEPS) as entered:
 
             def then(tests):
@@ -141,7 +141,7 @@ class Batch:
             self._pytest(then)
 
     def _early(self):
-        """In a process of its own: start pytest, and try what it then collects in forks."""
+        """In a process of its own: start pytest, and collect the tests with each candidate in a fork."""
 
         def before(tests):
             gc.collect()
@@ -151,7 +151,7 @@ class Batch:
         self._pytest(lambda _tests: None, before)
 
     def _serve(self, tests, numbers, slot):
-        """In a fork: collect the tests with the candidate in its place."""
+        """In a fork: collect the tests with the candidate in place of its file, and run them."""
         (number,) = numbers
         self.begin(number)
         if self.serve(number, slot):
@@ -161,12 +161,12 @@ class Batch:
             slot.report([number, *(outcome if self.candidates[number][0] in self.served.codes else ["unfit"])])
 
     def _pytest(self, then, before=None):
-        """Collect the tests; only a plain run needs failing assertions to be explained."""
+        """Collect the tests; only an uninstrumented run rewrites assertions to explain their failures."""
         brief = [] if self._task["plain"] else ["--assert=plain"]
         session.pytest_main([*session.words(self._config), *brief], collection.Tests(then, before))
 
     def judge(self, tests, slot):
-        """In a fork: run the tests; returns how the first failure ended, how many tests passed, and the error."""
+        """In a fork: run the tests; return how the first failure ended, how many tests passed, and the error."""
         passed, failures, first = 0, 0, ("passed", "")
         for item, after in tests.in_order(self.order):
             slot.step(passed)
@@ -178,12 +178,12 @@ class Batch:
             failures += 1
             if failures == 1:
                 first = ("steps" if how == "steps" else "failed", tests.error_line() or how)
-            if failures >= self._task["max_failures"] or how == "steps":  # what runs away helps no other test
+            if failures >= self._task["max_failures"] or how == "steps":  # a runaway candidate helps no other test
                 break
         return first[0], passed, first[1]
 
     def _afresh(self, numbers, slot):
-        """In a fork: import everything with the candidate in its place."""
+        """In a fork: import everything with the candidate in place of its file."""
         (number,) = numbers
         self.begin(number)
         self.served.root = os.path.join(slot.work, "")
@@ -198,7 +198,7 @@ class Batch:
         return how, 0, collection.line(why)
 
     def _collection_error(self, tests):
-        """Why not all tests could be collected that are to be run; None if they could."""
+        """Return the error if tests that must run could not be collected; None if all were."""
         missing = [name for name in self.order if name not in tests.items]
         if tests.items and not missing and (self.order or not tests.broken):
             return None
@@ -206,10 +206,10 @@ class Batch:
         return next(iter(tests.broken.values()), {"kind": "LookupError", "message": f"no test {which}"})
 
     def serve(self, number, slot):
-        """In a fork: put a candidate into the import system, and on the disk for what reads it there.
+        """In a fork: put a candidate into the import system, and on disk for code that reads it there.
 
         Returns:
-            Whether it can be imported at all; if not, that was said.
+            Whether the candidate compiles; if not, that was reported.
         """
         try:
             install(self.served, slot, *self.candidates[number])
@@ -220,19 +220,19 @@ class Batch:
 
 
 MOST = 32
-GO_ON_S = 0.25  # a fork takes no more after that, so that the limit of a whole candidate stays one
+GO_ON_S = 0.25  # after these seconds a fork takes no further candidate, so that one candidate's limit fits
 
 
 class WarmProcess:
-    """The collected tests, and the functions in it that can be swapped.
+    """The collected tests, and the functions of the process that can be swapped.
 
     Args:
         batch: the batch.
         tests: the collected tests.
-        entered: (file, first line) of what ran meanwhile.
+        entered: (file, first line) of the code that ran during collection.
 
     Attributes:
-        most: how many candidates may follow each other in one fork.
+        most: how many candidates may run one after the other in one fork.
     """
 
     def __init__(self, batch, tests, entered):
@@ -253,7 +253,7 @@ class WarmProcess:
         self.most = MOST if self._snapshot else 1
 
     def _take_snapshot(self):
-        """A snapshot of what outlives a test; None when that cannot be compared."""
+        """Take a snapshot of the state that outlives a test; None if that state cannot be compared."""
         root = self._batch.served.root
         own = [module for module in sys.modules.values() if str(getattr(module, "__file__", "")).startswith(root)]
         modules = dict.fromkeys((*own, *(item.module for item in self._items if hasattr(item, "module"))))
@@ -265,12 +265,12 @@ class WarmProcess:
             return None
 
     def is_ready(self, numbers):
-        """Compile candidates, here and not in their forks, which would pay for each page of memory that this touches.
+        """Compile candidates in this process, because each fork would pay for the memory pages that compiling touches.
 
-        Those that cannot be tried in a fork of this process are taken out of `numbers`.
+        Candidates that cannot be tried in a fork of this process are removed from `numbers`.
 
         Returns:
-            Whether any is left.
+            Whether any candidate is left.
         """
         numbers[:] = [number for number in numbers if self._is_ready(number)]
         return bool(numbers)
@@ -288,7 +288,7 @@ class WarmProcess:
         return number in self._swaps
 
     def perform(self, numbers, slot):
-        """In a fork: swap in one candidate after another and run the tests, while none changes the state."""
+        """In a fork: swap in one candidate after another and run the tests, as long as none changes the state."""
         until = time.monotonic() + GO_ON_S
         for number in numbers:
             self._batch.begin(number)
@@ -303,14 +303,14 @@ class WarmProcess:
                 return
 
     def _renew_parameters(self):
-        """Give the tests copies of lists and the like that they are called with, which many functions change."""
+        """Replace the tests' mutable parameters (lists and so on) by copies, because many functions change them."""
         for given, original in zip(self._given, self._originals, strict=True):
             for name, value in original.items():
                 if type(value) in {list, dict, set, bytearray}:
                     given[name] = copy.deepcopy(value)
 
     def _is_clean(self, swap):
-        """Take a candidate out; returns whether it left the state as it was."""
+        """Swap a candidate out; return whether it left the state unchanged."""
         if swap is None or self._snapshot is None or not snapshot.is_harmless(swap.code):
             return False
         swap.undo()

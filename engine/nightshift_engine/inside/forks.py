@@ -1,10 +1,10 @@
-"""A pool of forked workers: a process for each job, a few at a time, each in a folder of its own.
+"""A pool of forked workers: one process per job, a few at a time, each in its own folder.
 
-A fork has all that its parent has imported, and shares nothing back but its slot: shared memory in which it reports how
-far it is. So its parent knows, also of one that was killed, which step it was at, when that began and what was found
-before. One that needs more memory than its share gets a MemoryError, before the whole sandbox has to die for it.
+A fork has everything that its parent has imported. It shares only its slot with the parent: shared memory in which it
+reports its progress. So the parent knows of every fork, even a killed one, its last step, when that step began and the
+findings before it. A fork that exceeds its share of memory gets a MemoryError before the whole sandbox dies.
 """
-# Importing pathlib would cost every start of the sandbox some milliseconds.
+# Importing pathlib would add some milliseconds to every start of the sandbox.
 # ruff: noqa: PTH103, PTH109, PTH118, PTH123, PTH208
 
 import contextlib
@@ -22,7 +22,7 @@ import time
 
 from nightshift_inside import files
 
-HEAD = struct.Struct("<ddII")  # the present step's begin by two clocks, steps that count, the length of the findings
+HEAD = struct.Struct("<ddII")  # start of the present step by two clocks, steps done, length of the findings
 CAPACITY = 4 << 20
 FEW_FILES, FEW_BYTES = 300, 4 << 20
 
@@ -30,7 +30,7 @@ FEW_FILES, FEW_BYTES = 300, 4 << 20
 class Slot:
     """The slot of one fork at a time: shared memory and two folders, `work` (a copy of the workspace) and `temporary`.
 
-    A workspace that is too large to be copied is worked in directly; `is_copy` tells.
+    If the workspace is too large to copy, forks work in it directly and `is_copy` is false.
     """
 
     def __init__(self, root, workspace):
@@ -43,7 +43,7 @@ class Slot:
         os.makedirs(self.temporary)
 
     def prepare(self):
-        """Make it ready for the next fork."""
+        """Prepare the slot for the next fork."""
         HEAD.pack_into(self._memory, 0, time.monotonic(), 0.0, 0, 0)
         if os.listdir(self.temporary):
             _remove(self.temporary)
@@ -54,7 +54,7 @@ class Slot:
             self._fresh = _stamps(self.work)
 
     def enter(self):
-        """In the fork: make the folders its own; modules of the workspace come from its copy."""
+        """In the fork: switch to the slot's folders; modules of the workspace come from its copy."""
         os.chdir(self.work)
         tree = os.path.join(self._workspace, "")
         sys.path[:] = [
@@ -65,11 +65,11 @@ class Slot:
         tempfile.tempdir = None
 
     def step(self, done):
-        """In the fork: a step begins, after `done` that count."""
+        """In the fork: mark the start of a step, after `done` counted steps."""
         HEAD.pack_into(self._memory, 0, time.monotonic(), time.process_time(), done, HEAD.unpack_from(self._memory)[3])
 
     def report(self, finding):
-        """In the fork: report one finding; it is lost when the memory is full."""
+        """In the fork: report one finding; it is lost if the memory is full."""
         text = json.dumps(finding).encode() + b"\n"
         *step, length = HEAD.unpack_from(self._memory)
         start, end = HEAD.size + length, HEAD.size + length + len(text)
@@ -79,17 +79,17 @@ class Slot:
 
     @property
     def begun(self):
-        """When its present step began, by the monotonic clock and by the fork's processor time."""
+        """Start of the present step, by the monotonic clock and by the fork's processor time."""
         return HEAD.unpack_from(self._memory)[:2]
 
     @property
     def done(self):
-        """How many steps are done that count."""
+        """Number of counted steps that are done."""
         return HEAD.unpack_from(self._memory)[2]
 
     @property
     def findings(self):
-        """Return the report of the fork; nothing when it is no JSON."""
+        """Findings that the fork reported; empty if the memory does not hold JSON."""
         length = min(HEAD.unpack_from(self._memory)[3], CAPACITY - HEAD.size)
         try:
             return [json.loads(line) for line in self._memory[HEAD.size : HEAD.size + length].splitlines()]
@@ -108,7 +108,7 @@ def _is_small(folder):
 
 
 def _stamps(folder):
-    """Return a value that differs after any change of a file or folder in there."""
+    """Return a value that differs after any change of a file or folder in `folder`."""
     stamps = {}
     for directory, _, names in os.walk(folder):
         for path in (directory, *(os.path.join(directory, name) for name in names)):
@@ -117,7 +117,7 @@ def _stamps(folder):
 
 
 def _remove(folder):
-    """Remove a folder, whatever a fork made of it."""
+    """Remove a folder, whatever a fork did to it; rename it if that fails."""
     with contextlib.suppress(OSError):
         os.chmod(folder, 0o700)  # noqa: PTH101 (pathlib is slow to import)
     shutil.rmtree(folder, ignore_errors=True)
@@ -126,15 +126,15 @@ def _remove(folder):
 
 
 LEAST_SHARE = 96 << 20
-SLACK = 3.0  # a step may wait so many times as long as it may work
+SLACK = 3.0  # wall time of a step, as a multiple of its limit of processor time
 
 
 class WorkerPool:
     """A few slots, and the forks that work in them.
 
     Args:
-        count: how many forks run at the same time.
-        share: how many bytes of memory each may use besides what it has of its parent.
+        count: number of forks that run at the same time.
+        share: bytes of memory that each fork may use beyond its parent's.
     """
 
     def __init__(self, count, share):
@@ -146,13 +146,13 @@ class WorkerPool:
         """Work on all jobs.
 
         Args:
-            jobs: a deque of them; it may get more meanwhile. What is left in it was not begun.
-            perform: called with a job and its slot in a fork.
-            ended: called with a job, its slot, and `exited`, `timeout` or `crashed` in here.
-            step_s: how long a step may take: processor time, and some times as much where it waits or is kept waiting.
-            whole_s: how long a job may take.
-            until: when (monotonic) no more is begun.
-            ready: called with a job in here, before its fork; tells whether it needs one.
+            jobs: a deque of jobs, which may grow meanwhile. Jobs that remain in it were not begun.
+            perform: called in a fork with a job and its slot.
+            ended: called in this process with a job, its slot, and `exited`, `timeout` or `crashed`.
+            step_s: seconds of processor time that a step may take; its wall time may be `SLACK` times as much.
+            whole_s: seconds that a job may take.
+            until: time (monotonic) after which no job is begun; None for no limit.
+            ready: called in this process with a job before its fork; returns whether the job needs a fork.
         """
         self._most = _address_space() + self._share
         while self._running or (jobs and (until is None or time.monotonic() < until)):
@@ -180,7 +180,7 @@ class WorkerPool:
         return Slot(tempfile.mkdtemp(dir=self._root), self._workspace)
 
     def _wait(self, step_s, whole_s):
-        """The descriptors of forks that have ended, or that have to."""
+        """Wait, and return the descriptors of forks that have ended or must be ended."""
         poll = select.poll()
         for descriptor in self._running:
             poll.register(descriptor, select.POLLIN)
@@ -198,24 +198,24 @@ class WorkerPool:
 
 
 def _step_end(slot, pid, step_s, now):
-    """When a fork's present step has to end, as far as can be said now."""
+    """Return when a fork's present step must end, as far as is known now."""
     begun, worked = slot.begun
     if now < begun + step_s:
         return begun + step_s
     last = begun + SLACK * step_s
-    with contextlib.suppress(OSError):  # it has just ended
-        left = step_s - (time.clock_gettime(~pid << 3 | 2) - worked)  # the kernel's number of its processor clock
+    with contextlib.suppress(OSError):  # the fork may have ended meanwhile
+        left = step_s - (time.clock_gettime(~pid << 3 | 2) - worked)  # the kernel's id of the fork's processor clock
         return min(last, now + left)
     return last
 
 
 def pool_for(task):
-    """The pool of workers that a run is allowed."""
+    """Make the pool of workers that a task allows."""
     return WorkerPool(task["count"], max(LEAST_SHARE, ((task["memory_mb"] << 20) - LEAST_SHARE) // task["count"]))
 
 
 def in_process(work):
-    """Work in a forked process; returns whether it came to its end."""
+    """Run `work` in a forked process; return whether it succeeded."""
     pid = os.fork()
     if pid == 0:
         status = 70
@@ -228,14 +228,14 @@ def in_process(work):
 
 
 def emit(events, *event):
-    """Write an event; a short one, as forks write, comes in one piece."""
+    """Write an event; short events, such as those of forks, are written in one piece."""
     text = (json.dumps(event) + "\n").encode()
     while text:
         text = text[os.write(events, text) :]
 
 
 def _end(descriptor, pid):
-    """End a fork with all that it started, and return how it ended."""
+    """Kill a fork and its process group, and return how the fork ended."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     was_over = bool(poll.poll(0))
@@ -248,7 +248,7 @@ def _end(descriptor, pid):
 
 
 def _become(slot, most, work):
-    """Turn the forked process into its work; never returns."""
+    """Run `work` in the forked process; never returns."""
     status = 70
     try:
         os.setpgid(0, 0)
@@ -265,30 +265,30 @@ def _become(slot, most, work):
 
 
 def _address_space():
-    """How many bytes of addresses this process uses."""
+    """Return how many bytes of address space this process uses."""
     with open("/proc/self/statm", "rb") as source:
         return int(source.read().split()[0]) * resource.getpagesize()
 
 
 def _limit(most):
-    """Bound the address space."""
+    """Limit the address space to `most` bytes."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (most if hard < 0 else min(most, hard), hard))
 
 
 class OutOfTime(BaseException):
-    """The time is over."""
+    """Raised when the time of a `Limited` block is over."""
 
 
 class Limited:
-    """A block that may take so many seconds; what hangs in C is not reached by this."""
+    """A block with a time limit in seconds; code that hangs in C is not interrupted."""
 
     def __init__(self, seconds):
         self._seconds = seconds
 
     def __enter__(self):
         signal.signal(signal.SIGALRM, self._over)
-        signal.setitimer(signal.ITIMER_REAL, self._seconds, self._seconds / 10)  # again, if it is caught somewhere
+        signal.setitimer(signal.ITIMER_REAL, self._seconds, self._seconds / 10)  # repeated, in case the code catches it
 
     def __exit__(self, *_):
         signal.setitimer(signal.ITIMER_REAL, 0)

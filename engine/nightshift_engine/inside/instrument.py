@@ -1,12 +1,12 @@
-"""Serves the tree's own modules instrumented: each loop turn and each function entry takes one of a bounded number.
+"""Serves the tree's own modules instrumented: loop turns and function entries use up a limited number of steps.
 
-An endless loop so ends after some thousand turns, in milliseconds, instead of at a time-out. The counter is a chain of
-iterators from C, which costs some thirty nanoseconds a turn: first as many nothings as are allowed, then one that only
-raises. The exception is no `Exception`, so that the tested code's own handlers let it pass.
+So an endless loop ends after some thousand turns, in milliseconds, instead of at a timeout. The counter is a chain of C
+iterators, which costs some thirty nanoseconds per turn: first one None per allowed step, then an iterator that only
+raises. The exception does not derive from `Exception`, so that handlers in the tested code do not catch it.
 
-Line numbers stay those of the file. A text can be served in the place of a file's own.
+Line numbers stay those of the file. A changed text can be served in place of a file.
 """
-# Importing pathlib would cost every start of the sandbox some milliseconds.
+# Importing pathlib would add some milliseconds to every start of the sandbox.
 # ruff: noqa: PTH109, PTH118, PTH123
 
 import ast
@@ -26,11 +26,11 @@ Allowed = tuple[int, "itertools.repeat[None]"]
 
 
 class OutOfSteps(BaseException):
-    """The code took more loop turns and calls than it was allowed."""
+    """Raised when the code takes more loop turns and calls than it was allowed."""
 
 
 class _Beyond:
-    """The mark after the last step."""
+    """The iterator after the last allowed step; it only raises."""
 
     def __iter__(self) -> "_Beyond":
         return self
@@ -40,20 +40,20 @@ class _Beyond:
 
 
 def allow(steps: int) -> Allowed:
-    """Allow so many steps from here on; returns what `count_used` wants to be given."""
+    """Allow this many steps from now on; return the argument for `count_used`."""
     left = itertools.repeat(None, steps)
     setattr(builtins, NAME, itertools.chain(left, _Beyond()).__next__)
     return steps, left
 
 
 def count_used(allowed: Allowed) -> int:
-    """How many of the allowed steps were taken."""
+    """Return how many of the allowed steps were taken."""
     steps, left = allowed
     return steps - operator.length_hint(left)
 
 
 class Entered:
-    """Counts steps as well, and remembers whose they were: (file, first line) of functions and modules."""
+    """Counts steps too, and records the (file, first line) of the functions and modules that took them."""
 
     def __init__(self, steps: int) -> None:
         self._left = steps
@@ -75,7 +75,7 @@ class Entered:
 
 
 def ticking(tree: ast.Module) -> ast.Module:
-    """Put the ticks into a module's tree, in place; returns it."""
+    """Insert the ticks into a module's tree, in place; return the tree."""
     _enter_blocks(tree)
     return tree
 
@@ -101,7 +101,7 @@ def _tick(near: ast.stmt) -> ast.Expr:
 
 
 class Served:
-    """The tree's modules as they are imported from here on.
+    """The tree's modules as they are imported from now on.
 
     Args:
         tests: paths that are left as they are.
@@ -109,8 +109,8 @@ class Served:
     Attributes:
         root: the folder of the tree, with a separator at its end.
         is_ticking: whether modules are instrumented.
-        over: path to the syntax tree that is served in the place of a file.
-        codes: path to the code of the module that was imported last.
+        over: path to the syntax tree that is served in place of a file.
+        codes: path to the code of the module as last imported.
     """
 
     def __init__(self, tests: Iterable[str]) -> None:
@@ -121,7 +121,7 @@ class Served:
         self._usual = SourceFileLoader.get_code
 
     def install(self) -> None:
-        """Take the place of the usual loader for files of the tree."""
+        """Replace the usual loader for files of the tree."""
         served, usual = self, self._usual
 
         def get_code(self: SourceFileLoader, fullname: str) -> CodeType | None:
@@ -131,18 +131,18 @@ class Served:
         SourceFileLoader.get_code = get_code  # type: ignore[method-assign, assignment] # there is no other place for it
 
     def path_of(self, filename: str) -> str | None:
-        """The path in the tree of a file that is to be served; None for any other."""
+        """Return the path in the tree of a file that is to be served; None for any other file."""
         full = os.path.normpath(os.path.join(os.getcwd(), filename))
         path = full[len(self.root) :].replace(os.sep, "/")
         return path if full.startswith(self.root) and path not in self._tests else None
 
     def tree(self, path: str) -> ast.Module:
-        """The syntax tree of a file as it is, without ticks."""
+        """Parse a file as it is, without ticks."""
         with open(self.root + path, "rb") as source:
             return ast.parse(source.read(), self.root + path)
 
     def code(self, path: str) -> CodeType:
-        """The code of a module, ready to be run."""
+        """Compile a module; its code is ready to run."""
         tree = self.over.get(path) or self.tree(path)
         if self.is_ticking:
             ticking(tree)

@@ -1,10 +1,10 @@
-"""Observes a suite: runs each test in forks of its own, once as it is and once traced.
+"""Observes a suite: runs each test in its own forks, once as it is and once traced.
 
-Reports `["broken", id, details]` for what could not be collected; `["test", number, id, how, seconds, steps, details]`;
-`["watched", number, lines, kinds, calls]`, lines as a hexadecimal number with a bit for each, calls only if new.
+Reports `["broken", id, details]` for a file that could not be collected; `["test", number, id, how, seconds, steps,
+details]`; `["watched", number, lines, kinds, calls]`, with the lines as a hexadecimal bit set, and only new calls.
 
-What is traced is the tree's own code: executed lines, types of variables, calls with plain data. The work for each
-scope is bounded, except for the lines, which cost a set's insertion.
+Only the tree's own code is traced: executed lines, types of variables, calls with plain data. The work per scope is
+bounded, except for the lines, which cost one insertion into a set.
 """
 
 import gc
@@ -20,21 +20,21 @@ from . import collection, forks, instrument
 from .forks import Limited, OutOfTime
 from .patching import first_line, functions
 
-STEPS = 2_000_000  # a test may take so many
-ENDLESS_STEPS, ENDLESS_S = 100_000, 2.0  # and so many when it is known not to end, and watched
+STEPS = 2_000_000  # limit of a test
+ENDLESS_STEPS, ENDLESS_S = 100_000, 2.0  # limits of the traced run of a test that did not end
 SPARE_STEPS = 10_000
 COLLECTING_STEPS = 3_000_000
 TEST_S, SPARE_S = 10.0, 2.0
-NEW_CALLS = 300  # of failing tests, and as many of others
+NEW_CALLS = 300  # of passing tests, and as many of others
 
 
 def run(config, task, events, served):
-    """Look at all tests, or at as many as there is time for."""
+    """Observe all tests, or as many as the time allows."""
     return 0 if forks.in_process(lambda: Observing(config, task, events, served).run()) else 70
 
 
 class Observing:
-    """One look."""
+    """One observation."""
 
     def __init__(self, config, task, events, served):
         self._config, self._task, self._events, self._served = config, task, events, served
@@ -45,7 +45,7 @@ class Observing:
         self._calls = {True: set(), False: set()}
 
     def run(self):
-        """Collect the tests and look at each."""
+        """Collect the tests and observe each."""
         with instrument.Entered(COLLECTING_STEPS):
             session.pytest_main(session.words(self._config), collection.Tests(self._look))
 
@@ -61,7 +61,7 @@ class Observing:
         self._pool.run(self._jobs, self._perform, self._end, step_s=limit, whole_s=limit, until=self._until)
 
     def _perform(self, job, slot):
-        """In a fork: run one test; it is watched where a number of steps says how many that will take."""
+        """In a fork: run one test; it is traced if the job's number of steps is not 0."""
         number, steps, seconds = job
         item = self._items[number]
         left = instrument.allow(steps or STEPS)
@@ -105,8 +105,8 @@ class Observing:
         forks.emit(self._events, "watched", number, lines, kinds, [json.loads(text) for text in new])
 
 
-SAMPLES = 300  # looks at the variables of a scope, and as many at the ends of its functions
-CALLS, PARTS, TEXT = 60, 300, 2000  # calls of a scope that are packed, their parts, and their length as text
+SAMPLES = 300  # samples of the variables of a scope, and as many at the ends of its functions
+CALLS, PARTS, TEXT = 60, 300, 2000  # limits of a scope's packed calls: number, parts, characters
 GENERATOR = 0x20 | 0x80 | 0x200  # flags of code that is entered again after each value
 
 
@@ -120,16 +120,16 @@ class Scope:
         self.packed = 0
 
     def look(self, frame):
-        """Note the types of the variables."""
+        """Record the types of the variables."""
         for name, value in frame.f_locals.items():
             self.kinds.setdefault(name, set()).add(type(value).__name__)
 
 
 class Watcher:
-    """A trace function with what it saw.
+    """A trace function and its observations.
 
     Args:
-        served: knows which files are the tree's own.
+        served: determines which files are the tree's own.
 
     Attributes:
         lines: path to the lines that were executed.
@@ -151,7 +151,7 @@ class Watcher:
         threading.settrace(None)
 
     def kinds(self):
-        """`path:scope` to name to names of types."""
+        """Map `path:scope` to a map from variable name to the names of its types."""
         seen = (scope for scopes in self._scopes.values() for _, _, _, scope in scopes)
         local_kinds = {
             f"{s.path}:{s.name}": {name: sorted(kinds) for name, kinds in s.kinds.items()} for s in seen if s.kinds
@@ -159,7 +159,7 @@ class Watcher:
         return local_kinds | {f"{path}:": self._globals(path) for path in self.lines if path in self._scopes}
 
     def _globals(self, path):
-        """The types of a module's variables."""
+        """Return the types of a module's variables."""
         module = next(
             (m for m in list(sys.modules.values()) if getattr(m, "__file__", "") == self._served.root + path), None
         )
@@ -176,7 +176,7 @@ class Watcher:
         return trace
 
     def _tracer(self, code):
-        """Return the tracer of a code's lines (None for other files), and its scope if it is the outermost function."""
+        """Return the tracer of a code object (None for other files), and its scope if it is an outermost function."""
         path = self._served.path_of(code.co_filename) if not code.co_filename.startswith("<") else None
         if path is None:
             return None, None
@@ -218,7 +218,7 @@ class Watcher:
 
 
 def is_plain(packed):
-    """Tell whether a packed value can be unpacked to an equal one."""
+    """Check whether a packed value can be unpacked to an equal value."""
     if type(packed) is not list:
         return True
     return packed[0] not in ("o", "u") and all(map(is_plain, packed[1:]))
@@ -229,7 +229,7 @@ def _is_entry(frame, code):
 
 
 def _arguments(frame, code):
-    """Positional and named arguments of a call that begins."""
+    """Return the positional and named arguments of a call from its frame."""
     names, values = code.co_varnames, frame.f_locals
     count, total = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
     positional = [values[name] for name in names[:count]]

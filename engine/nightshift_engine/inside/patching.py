@@ -1,9 +1,9 @@
-"""Puts a candidate in the place of the old text: in a module's syntax tree and its file, or in its loaded objects.
+"""Puts a candidate in place of the old text: in a module's syntax tree and its file, or in its loaded objects.
 
-In loaded objects only `__code__` is changed, and constant defaults with it: whoever holds the function, a decorator, a
-table, a bound method, gets the new one. What cannot be had that way is refused with `NotSwappable`.
+In loaded objects only `__code__` and constant defaults are changed, so that every holder of the function (a decorator,
+a table, a bound method) gets the new code. Changes that cannot be made in this way are refused with `NotSwappable`.
 """
-# Importing pathlib would cost every start of the sandbox some milliseconds.
+# Importing pathlib would add some milliseconds to every start of the sandbox.
 # ruff: noqa: PTH108, PTH118, PTH123
 
 import ast
@@ -16,11 +16,11 @@ from . import instrument
 
 
 class NotSwappable(Exception):
-    """The function cannot be swapped in a running process."""
+    """Raised when a function cannot be swapped in a running process."""
 
 
 def functions(tree):
-    """Each outermost function of a module: its qualified name, its node, the classes around it and its block."""
+    """Yield each outermost function of a module: its qualified name, its node, the classes around it and its block."""
     yield from _functions(tree, "", ())
 
 
@@ -36,10 +36,10 @@ def _functions(holder, prefix, classes):
 
 
 def find(tree, scope, like):
-    """The function of that name; of several the one with the decorators of `like`, or else the last.
+    """Return the last entry of the function `scope`, if possible one with the decorators of `like`.
 
     Raises:
-        LookupError: there is none.
+        LookupError: there is no such function.
     """
     named = [entry for entry in functions(tree) if entry[0] == scope]
     if not named:
@@ -49,10 +49,10 @@ def find(tree, scope, like):
 
 
 def function(text):
-    """The only statement of a text, which defines a function.
+    """Return the only statement of a text, which must define a function.
 
     Raises:
-        SyntaxError, ValueError, RecursionError, MemoryError: it is no such text.
+        SyntaxError, ValueError, RecursionError, MemoryError: the text is not one function.
     """
     body = ast.parse(text).body
     if len(body) != 1 or not isinstance(body[0], ast.FunctionDef | ast.AsyncFunctionDef):
@@ -61,12 +61,12 @@ def function(text):
 
 
 def encode(text):
-    """The bytes of a file with this text; as `nightshift.core.text.encoding` has it, a file need not be UTF-8."""
+    """Return the bytes of a file with this text, which need not be UTF-8 (see `nightshift.core.text.encoding`)."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def splice(tree, scope, text):
-    """A module's tree with another text in the place of a scope, in place; that of the whole file without a scope.
+    """Return a module's tree with the text of a scope replaced, in place; with an empty scope parse the whole file.
 
     Raises:
         SyntaxError, ValueError, RecursionError, MemoryError: the text is not Python.
@@ -81,13 +81,13 @@ def splice(tree, scope, text):
 
 
 class LoadedFunctions:
-    """The functions of one module in a process that has imported it.
+    """The functions of one module in a process that has imported the module.
 
     Args:
-        served: who served the module.
-        path: its path.
-        entered: (file, first line) of what ran while the tests were collected.
-        scopes: those that will be swapped.
+        served: the served modules, this one among them.
+        path: the path of the module.
+        entered: (file, first line) of the code that ran while the tests were collected.
+        scopes: the scopes that will be swapped.
     """
 
     def __init__(self, served, path, entered, scopes):
@@ -97,7 +97,7 @@ class LoadedFunctions:
         self._objects = self._holders(served.codes[path], scopes)
 
     def _holders(self, module, scopes):
-        """The loaded functions of these scopes: node to objects."""
+        """Map the nodes of these scopes to their loaded function objects."""
         codes = [
             (node, code)
             for name, node, classes, _ in functions(self._tree)
@@ -107,13 +107,13 @@ class LoadedFunctions:
         return {node: [held for held in holders if held.__code__ is code] for node, code in codes}
 
     def swap(self, scope, text):
-        """Make ready to swap a function.
+        """Prepare the swap of a function.
 
         Returns:
-            A `Swap`, which does it.
+            The `Swap`; its `act` makes the change.
 
         Raises:
-            NotSwappable: that is not possible, or it is the whole file.
+            NotSwappable: the function cannot be swapped, or the scope is the whole file.
             SyntaxError, ValueError, RecursionError, MemoryError: the text is not Python.
             LookupError: there is no such scope.
         """
@@ -145,11 +145,11 @@ class LoadedFunctions:
 
 
 class Swap:
-    """A function's new code and defaults, for each of its loaded objects.
+    """The new code and defaults of a function, for each of its loaded objects.
 
     Args:
         code: the new code.
-        changes: each function with its new defaults.
+        changes: each function object with its new defaults.
     """
 
     def __init__(self, code, changes):
@@ -157,11 +157,11 @@ class Swap:
         self._before = [(held, held.__code__, held.__defaults__, held.__kwdefaults__) for held, _, _ in changes]
 
     def act(self):
-        """Do it."""
+        """Put the new code and defaults in place."""
         _put(self._after)
 
     def undo(self):
-        """Undo it."""
+        """Restore the old code and defaults."""
         _put(self._before)
 
 
@@ -171,7 +171,7 @@ def _put(changes):
 
 
 def _inner(code, names, node):
-    """The code of a function within that of its module."""
+    """Return the code of a function inside the code of its module; None if it is not found."""
     levels = [code]
     for name in names:
         levels = [c for level in levels for c in level.co_consts if isinstance(c, CodeType) and c.co_name == name]
@@ -185,7 +185,7 @@ def first_line(node):
 
 
 def _is_alike(old, new):
-    """Tell whether decorators, annotations and name are the same, which are evaluated at the definition."""
+    """Check whether name, decorators and annotations are the same; the latter two are evaluated at the definition."""
     return (
         old.name == new.name
         and _dump(old.decorator_list) == _dump(new.decorator_list)
@@ -205,7 +205,7 @@ def _arguments(takes):
 
 
 def _defaults(held, old, new):
-    """The loaded defaults where they are unchanged, new constants where not."""
+    """Return positional and named defaults: the loaded ones if unchanged, otherwise new constants."""
     before = _by_name(old.args)
     alive = dict(zip([name for name in before if name in _positional(old.args)], held.__defaults__ or (), strict=False))
     alive.update(held.__kwdefaults__ or {})
@@ -229,7 +229,7 @@ def _positional(takes):
 
 
 def _by_name(takes):
-    """Name of an argument to the node of its default."""
+    """Map the name of each argument to the node of its default."""
     positional = [arg.arg for arg in (*takes.posonlyargs, *takes.args)]
     last = positional[len(positional) - len(takes.defaults) :]
     named = {a.arg: node for a, node in zip(takes.kwonlyargs, takes.kw_defaults, strict=True) if node is not None}
@@ -241,16 +241,16 @@ def _dump(nodes):
 
 
 UNREADABLE = (SyntaxError, ValueError, LookupError, RecursionError, MemoryError, OverflowError, OSError)
-"""The refusal of a candidate that is no Python, or whose scope is missing."""
+"""Exceptions of a candidate that is not Python, or whose scope is missing."""
 
 MOST_CHARS = 300
 
 
 def install(served, slot, path, scope, text):
-    """In a fork: put it there.
+    """In a fork: put a candidate in place in the import system, and on disk if the workspace is a copy.
 
     Raises:
-        UNREADABLE: it cannot be compiled.
+        UNREADABLE: the candidate cannot be compiled.
     """
     tree = splice(served.tree(path) if scope else None, scope, text)
     written = ast.unparse(tree) if scope else text
@@ -265,5 +265,5 @@ def install(served, slot, path, scope, text):
 
 
 def invalid(error):
-    """How a candidate did that was refused so: invalid, no test passed, and why."""
+    """Return the result of a candidate that was refused with this error: invalid, no test passed, and the reason."""
     return "invalid", 0, f"{type(error).__name__}: {error}"[:MOST_CHARS]

@@ -1,11 +1,11 @@
-"""Makes the same calls with each of some variants of a file, every variant in forks of its own.
+"""Makes the same calls with each of several variants of a file, every variant in its own forks.
 
-Reports `["answered", variant, first, answers]` for the calls from the number `first` on; an answer is `[how, packed
-value, names of the exception's classes]`. What a generator yields stands for it; for None, where the call changed its
-arguments, the pair of None and the arguments. A value that is long is reported by its digest. After a call that had to
-be killed the variant goes on with the next one in a new fork.
+Reports `["answered", variant, first, answers]` for the calls from number `first` on; an answer is `[how, packed value,
+names of the exception's classes]`. A generator is replaced by the list of its values. None is replaced by the pair of
+None and the arguments if the call changed them. A long value is replaced by its digest. After a call that had to be
+killed, the variant continues with the next call in a new fork.
 """
-# Importing pathlib would cost every start of the sandbox some milliseconds.
+# Importing pathlib would add some milliseconds to every start of the sandbox.
 # ruff: noqa: PTH118
 
 import gc
@@ -41,7 +41,7 @@ class Probing:
         self._jobs = deque((number, 0) for number in range(len(task["variants"])))
 
     def run(self):
-        """Make them."""
+        """Make all calls with each variant."""
         gc.collect()
         gc.freeze()
         pool, whole_s = forks.pool_for(self._task), self._task["budget_s"]
@@ -85,7 +85,7 @@ class Probing:
         return target
 
     def _module(self, path):
-        """The module of a file, under the name by which the tree can import it, or else under one of ours."""
+        """Return the module of a file, under a name by which the tree can import it, or else under its path."""
         wanted = self._served.root + path
         for name in self._names(path):
             try:

@@ -1,10 +1,11 @@
 """Compares the state of a process before and after code ran, so that several candidates can be tried in one fork.
 
-A fork costs some milliseconds, mostly for the pages that it touches first; a small test costs a tenth of one. So a fork
-goes on with the next candidate as long as nothing is left of the one before. All that outlives a test is walked through
-before and after: the variables of the tree's modules and of the tests', the contents of their containers, objects and
-classes, defaults, closures and parameters. Where something is met whose state cannot be seen (a generator, an open
-file, a library that keeps a state of its own), the comparison is given up, and each candidate has its own fork.
+A fork costs some milliseconds, mostly for the pages that it touches first; a small test costs a tenth of a millisecond.
+So a fork continues with the next candidate as long as the last one left nothing behind. All state that outlives a test
+is visited before and after: the variables of the tree's modules and of the test modules, the contents of their
+containers, objects and classes, defaults, closures and parameters. If an object has state that cannot be seen (a
+generator, an open file, a library with state of its own), the comparison is given up, and each candidate gets its own
+fork.
 """
 
 import collections
@@ -17,7 +18,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 MOST = 3000
-"""More objects than this take too long to walk through."""
+"""Maximum number of objects; visiting more takes too long."""
 
 PURE = frozenset({
     "__future__", "_abc", "_bisect", "_collections_abc", "_functools", "_heapq", "_operator", "_pytest", "abc",
@@ -32,7 +33,7 @@ IMPURE = frozenset({
     "__import__", "__builtins__", "__dict__", "__globals__", "__code__", "__closure__", "_getframe", "settrace",
     "setprofile", "setrecursionlimit",
 })  # fmt: skip
-"""Names whose use may leave something behind that is not seen here."""
+"""Names whose use may leave behind state that the comparison does not see."""
 
 _VALUES: frozenset[type] = frozenset({
     type(None), bool, int, float, complex, str, bytes, range, slice, type(Ellipsis), type(NotImplemented), object,
@@ -45,28 +46,28 @@ _CACHE = functools._lru_cache_wrapper  # noqa: SLF001 (it has no other name)
 
 
 class Opaque(Exception):
-    """Something has a state that cannot be compared."""
+    """Raised when an object has state that cannot be compared."""
 
 
 class Snapshot:
-    """The state that outlives a test, as it was when this was made.
+    """The state that outlives a test, at the time when the snapshot was made.
 
     Args:
-        modules: those of the tree and of the tests.
-        parameters: what tests are called with.
+        modules: the modules of the tree and of the tests.
+        parameters: the values that tests are called with.
 
     Raises:
-        Opaque: something has a state that cannot be compared.
+        Opaque: an object has state that cannot be compared.
     """
 
     def __init__(self, modules: Sequence[types.ModuleType], parameters: Sequence[object]) -> None:
         self._modules, self._parameters = modules, parameters
-        self._before = _Walk(modules, parameters)  # holds on to all objects, so that no new one takes an address
+        self._before = _Walk(modules, parameters)  # keeps all objects alive, so that no new object gets an old address
         if any(not is_harmless(code) for code in self._before.codes):
             raise Opaque
 
     def have_changed(self) -> bool:
-        """Tell whether anything is not as it was."""
+        """Check whether the state has changed; state that cannot be compared any more counts as changed."""
         try:
             now = _Walk(self._modules, self._parameters)
         except Opaque:
@@ -76,7 +77,7 @@ class Snapshot:
 
 
 class _Walk:
-    """One walk through all that outlives a test: objects in their order, sizes as `marks`, and codes of functions."""
+    """One visit of all state that outlives a test: objects in order, `marks` (names, sizes), and codes of functions."""
 
     def __init__(self, modules: Sequence[types.ModuleType], parameters: Sequence[object]) -> None:
         self.objects, self.marks, self.codes = list[object](), list[object](), list[types.CodeType]()
@@ -136,7 +137,7 @@ class _Walk:
         self._all([cell.cell_contents for cell in value.__closure__ or () if cell != types.CellType()])
 
     def _wrapper(self, value: Any, kind: type) -> bool:
-        """Visit what a wrapper of functions or a module holds; returns whether it was one."""
+        """Visit the contents of a wrapper of functions or a module; return False if the value is neither."""
         if kind in {staticmethod, classmethod}:
             self._visit(value.__func__)
         elif kind is property:
@@ -167,7 +168,7 @@ class _Walk:
 
 
 def is_harmless(code: types.CodeType) -> bool:
-    """Tell whether a function does nothing by name that could leave behind what is not seen here."""
+    """Check that a function uses no name or import that could leave behind state that the comparison misses."""
     if IMPURE & set(code.co_names):
         return False
     if any(step.opname == "IMPORT_NAME" and step.argval.partition(".")[0] not in PURE for step in _steps(code)):
@@ -176,7 +177,7 @@ def is_harmless(code: types.CodeType) -> bool:
 
 
 def _steps(code: types.CodeType) -> Iterable[dis.Instruction]:
-    """The instructions, if there may be an import among them."""
+    """Return the instructions; empty if there can be no import among them."""
     return dis.get_instructions(code) if code.co_names else ()
 
 

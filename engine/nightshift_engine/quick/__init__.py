@@ -1,7 +1,7 @@
-"""Quick fixes, which need no search: what the compiler's or the interpreter's own message all but says.
+"""Quick fixes, which need no search: the message of the compiler or the interpreter nearly names them.
 
-Texts that are no Python come first, then one error after the other. All are pure functions from texts and errors
-to new texts; nothing is run. What they yield is no more than likely, and is tried like any other candidate.
+Texts that do not compile come first, then one error after the other. All functions are pure, from texts and errors to
+new texts; no code is run. Each fix is only likely and is tried like any other candidate.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _FAMILIES: tuple[_Family, ...] = (missing_imports, misspelt_imports, arity, miss
 
 
 def quick_fixes(files: Mapping[str, str], errors: Sequence[tuple[str, ErrorInfo]]) -> Iterator[QuickFix]:
-    """New texts of single files, best first, each once.
+    """Yield new texts of single files, best first, each once.
 
-    `files` are the tree's own files, path to text. The first member of an error's pair is the id of a test or a path.
-    Where the tests stopped at a text that is no Python, it is fixed and nothing else: the other errors mean nothing
-    before that. Without errors every such text is fixed.
-    The errors take turns, so that one with many guesses does not keep the others waiting.
+    `files` maps the paths of the tree's own files to their texts. The first member of an error's pair is the id of a
+    test or a path. If a text that does not compile stopped the tests, only such texts are fixed, because the other
+    errors mean nothing before that. Without errors every such text is fixed. The errors take turns, so that an error
+    with many guesses does not delay the others.
     """
     if not errors or any(error.kind in _SYNTAX for _, error in errors):
         yield from _compiling(files)
@@ -46,7 +46,7 @@ def _compiling(files: Mapping[str, str]) -> Iterator[QuickFix]:
 
 
 def _distinct(errors: Sequence[tuple[str, ErrorInfo]]) -> list[tuple[str, ErrorInfo]]:
-    """One error of each message and place; many tests fail of the same."""
+    """Return one error for each message and place, because many tests fail for the same reason."""
     distinct = {(error.kind, error.message, error.frames[-1:]): (test, error) for test, error in errors[::-1]}
     return list(distinct.values())[::-1]
 

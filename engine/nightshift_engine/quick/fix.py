@@ -1,4 +1,4 @@
-"""A fix that needs no search, and the text it is made for: tokens of lines, names in trees, exact small changes."""
+"""A fix that needs no search, and helpers for the changed text: tokens of lines, names in trees, changes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nightshift_engine.tree import Function
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuickFix:
-    """A new text for the file at `path`. `kind` is a stable short name, `note` says in a few words what was done."""
+    """A new text for the file at `path`. `kind` is a stable short name, `note` describes the change in a few words."""
 
     path: str
     text: str
@@ -27,7 +27,7 @@ class QuickFix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """The place where a text stops being Python: `line` from 1, `column` from 0; with the message of the compiler."""
+    """The place where a text stops being Python: `line` from 1, `column` from 0, and the compiler's message."""
 
     line: int
     column: int
@@ -36,7 +36,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guess:
-    """A changed text that may be Python; the cheapest guess is tried first."""
+    """A changed text that may be Python; cheaper guesses are tried first."""
 
     cost: float
     text: str
@@ -44,9 +44,9 @@ class Guess:
 
 
 def fault_of(text: str) -> Fault | None:
-    """Return the fault that keeps a text from being compiled; None for Python. Nothing is run.
+    """Return the fault that keeps a text from compiling; None if it compiles. Nothing is run.
 
-    Compiled and not only parsed: a `return` that slipped out of its function parses.
+    The text is compiled and not only parsed, because a `return` outside its function parses.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -85,12 +85,12 @@ class Token:
 
 
 def tokens(line: str) -> list[Token]:
-    """The tokens of a line; a quote without its partner is an operator of its own."""
+    """Split a line into tokens; an unpaired quote is an operator token."""
     return [Token(str(hit.lastgroup), hit.group(), hit.start(), hit.end()) for hit in _TOKEN.finditer(line)]
 
 
 def code_end(line: str) -> int:
-    """Return the end of a line's code: before its comment and the blanks before that."""
+    """Return the end of a line's code, before its comment and the whitespace before that."""
     for token in tokens(line):
         if token.kind == "comment":
             return len(line[: token.start].rstrip())
@@ -98,35 +98,35 @@ def code_end(line: str) -> int:
 
 
 def indent_of(line: str) -> str:
-    """The blanks that a line begins with."""
+    """Return the indentation of a line."""
     return line[: len(line) - len(line.lstrip())]
 
 
 def first_word(line: str) -> str:
-    """The first word of a line, or the empty text."""
+    """Return the first word of a line, or an empty text."""
     match = re.match(r"\s*([A-Za-z_]\w*)", line)
     return match.group(1) if match else ""
 
 
 def is_header(line: str) -> bool:
-    """Tell whether a line begins as one that opens a block."""
+    """Check whether a line begins with a word that opens a block."""
     return first_word(line) in HEADERS
 
 
 def splice_line(lines: list[str], number: int, start: int, end: int, new: str) -> str:
-    """The whole text with a part of the line of this index replaced."""
+    """Return the whole text with a part of the line with this index replaced."""
     line = lines[number]
     return "\n".join([*lines[:number], line[:start] + new + line[end:], *lines[number + 1 :]])
 
 
 NEAR = 0.7
-"""How alike two words must be, see `difflib.SequenceMatcher.ratio`."""
+"""Least similarity of two words (see `difflib.SequenceMatcher.ratio`)."""
 _MOST_NEAR = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """In the line with this number the text from `start` to `end`, in characters, becomes `new`."""
+    """A replacement, by `new`, of the characters from `start` to `end` in the line with this number."""
 
     line: int
     start: int
@@ -135,56 +135,56 @@ class Change:
 
 
 class Source:
-    """A file of the tree that is Python."""
+    """A Python file of the tree."""
 
     def __init__(self, path: str, text: str, tree: ast.Module) -> None:
         self.path, self.text, self.tree = path, text, tree
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines without their ends."""
+        """Lines without their newlines."""
         return self.text.split("\n")
 
     @cached_property
     def nodes(self) -> list[ast.AST]:
-        """All nodes."""
+        """All nodes of the tree."""
         return list(ast.walk(self.tree))
 
     @cached_property
     def names(self) -> list[str]:
-        """The names that the file binds anywhere: variables, parameters, functions, classes, imports."""
+        """Names that the file binds anywhere: variables, parameters, functions, classes, imports."""
         return list(dict.fromkeys(_list_bound(self.nodes)))
 
     @cached_property
     def attributes(self) -> list[str]:
-        """The attributes that the file speaks of, and the methods of its classes."""
+        """Attributes that the file mentions, and the members of its classes."""
         spoken = [node.attr for node in self.nodes if isinstance(node, ast.Attribute)]
         owned = [part for node in self.nodes if isinstance(node, ast.ClassDef) for part in _members(node)]
         return list(dict.fromkeys([*owned, *spoken]))
 
     def function_at(self, line: int) -> Function | None:
-        """The innermost function around a line."""
+        """Return the innermost function around a line."""
         functions = [node for node in self.nodes if isinstance(node, Function) and _covers(node, line)]
         return max(functions, key=lambda node: node.lineno, default=None)
 
     def class_at(self, line: int) -> ast.ClassDef | None:
-        """The innermost class around a line."""
+        """Return the innermost class around a line."""
         classes = [node for node in self.nodes if isinstance(node, ast.ClassDef) and _covers(node, line)]
         return max(classes, key=lambda node: node.lineno, default=None)
 
     def spot(self, node: ast.expr | ast.arg | ast.keyword, length: int) -> tuple[int, int, int]:
-        """The first `length` characters of a node: (line, start, end); the tree counts columns in bytes of UTF-8."""
+        """Return (line, start, end) of the first `length` characters of a node, from the tree's UTF-8 byte columns."""
         before = self.lines[node.lineno - 1].encode()[: node.col_offset].decode(errors="replace")
         return node.lineno, len(before), len(before) + length
 
     def attribute_spot(self, node: ast.Attribute) -> tuple[int, int, int]:
-        """The attribute's own name, at the end of the node."""
+        """Return (line, start, end) of the attribute's own name, at the end of the node."""
         last = node.end_lineno or node.lineno
         before = self.lines[last - 1].encode()[: node.end_col_offset].decode(errors="replace")
         return last, len(before) - len(node.attr), len(before)
 
     def with_changes(self, changes: Iterable[Change]) -> str:
-        """The text with all these changes."""
+        """Return the text with all these changes."""
         lines = list(self.lines)
         for change in sorted(set(changes), key=lambda each: (each.line, each.start), reverse=True):
             line = lines[change.line - 1]
@@ -192,19 +192,19 @@ class Source:
         return "\n".join(lines)
 
     def fix(self, text: str, kind: str, note: str) -> Iterator[QuickFix]:
-        """The fix to this text, if it is another one and Python."""
+        """Yield the fix to this text, if the text is different and compiles."""
         if text != self.text and fault_of(text) is None:
             yield QuickFix(path=self.path, text=text, kind=kind, note=note)
 
     def rename(self, nodes: Iterable[ast.expr | ast.arg], old: str, new: str, kind: str) -> Iterator[QuickFix]:
-        """The text with another name at these nodes."""
+        """Yield the fix that replaces the names at these nodes."""
         changes = [Change(*self.spot(node, len(old)), new) for node in nodes]
         if changes:
             yield from self.fix(self.with_changes(changes), kind, f"`{old}` becomes `{new}`")
 
 
 def sources(files: Mapping[str, str]) -> dict[str, Source]:
-    """The files that are Python."""
+    """Return the files that parse as Python."""
     python_files: dict[str, Source] = {}
     for path, text in files.items():
         tree = parse_quietly(text) if path.endswith(".py") else None
@@ -214,7 +214,7 @@ def sources(files: Mapping[str, str]) -> dict[str, Source]:
 
 
 def place_of(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> tuple[Source, int] | None:
-    """The innermost frame that is in one of the files, or the first line of the file that the error is about."""
+    """Return the innermost frame in one of the files, or the start of the file that the error is about; else None."""
     for path, line, _ in reversed(error.frames):
         if path in files:
             return files[path], line
@@ -222,7 +222,7 @@ def place_of(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> tuple[
 
 
 def near(word: str, words: Iterable[str]) -> list[str]:
-    """The words that one may have been meant for, the likeliest first: they differ in case alone, or in little."""
+    """Return the words that `word` may stand for, the likeliest first: equal except for case, or similar."""
     others = [other for other in dict.fromkeys(words) if other != word and len(other) > 1]
     letters = word.lower().replace("_", "")
     alike = [other for other in others if other.lower().replace("_", "") == letters]

@@ -1,7 +1,7 @@
-"""Fixes that the interpreter's message all but names: of imports, misspelt names, and the number of arguments.
+"""Fixes that the interpreter's message nearly names: of imports, misspelt names, and the number of arguments.
 
-Imports that are missing or misspelt; names, attributes, keys and keywords that have a near spelling, those first that
-Python itself suggests; calls with too many or too few arguments, a missing `self`, a misspelt `__init__`.
+They cover missing or misspelt imports; misspelt names, attributes, keys and keywords, with Python's own suggestions
+first; calls with too many or too few arguments, a missing `self`, and a misspelt `__init__`.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ _OFFERING = (
     "contextlib", "time", "os", "sys", "io", "types", "textwrap", "collections.abc", "shutil", "tempfile", "logging",
     "threading", "queue", "uuid", "hashlib", "csv", "argparse", "subprocess", "concurrent.futures", "asyncio",
 )  # fmt: skip
-"""Modules that do nothing when they are imported. Of two that offer a name the first is meant."""
+"""Modules whose import has no side effects. If two offer the same name, the first one is preferred."""
 _BY_MODULE_NAME = frozenset(
     {"os", "sys", "time", "operator", "shutil", "random", "string", "re", "types", "subprocess", "asyncio"}
 )
-"""Modules that are mostly used by their own name; they offer a name only where no other does."""
+"""Modules that are mostly used by their own name; their members are offered only after those of other modules."""
 
 
 def is_standard(module: str) -> bool:
-    """Tell whether a module is of the standard library and one that a program imports."""
+    """Check whether a module belongs to the standard library and is one that programs import."""
     return module in sys.stdlib_module_names and not module.startswith("_") and module not in {"this", "antigravity"}
 
 
 def module_names() -> list[str]:
-    """The modules of the standard library."""
+    """List the modules of the standard library."""
     return sorted(name for name in sys.stdlib_module_names if is_standard(name))
 
 
 @lru_cache(maxsize=64)
 def listing(module: str) -> tuple[str, ...]:
-    """The public names that one of the well-known modules offers, its own modules left out; empty for any other."""
+    """Return the public names of a well-known module, without submodules; empty for any other module."""
     if module not in _OFFERING:
         return ()
     loaded = importlib.import_module(module)
@@ -54,7 +54,7 @@ def listing(module: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=512)
 def modules_of(name: str) -> tuple[str, ...]:
-    """The well-known modules that offer a name, the likeliest first."""
+    """Return the well-known modules that offer a name, the likeliest first."""
     modules = [module for module in _OFFERING if name in listing(module)]
     return tuple(sorted(modules, key=lambda module: module in _BY_MODULE_NAME))
 
@@ -66,7 +66,7 @@ _MOST = 3
 
 
 def missing_imports(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterator[QuickFix]:
-    """A NameError of what a module offers: of the standard library, or another file of the tree."""
+    """Yield imports for a NameError: of another file of the tree, or of the standard library."""
     match = _UNKNOWN_NAME.search(error.message)
     location = place_of(test, error, files)
     if error.kind != "NameError" or match is None or location is None:
@@ -78,7 +78,7 @@ def missing_imports(test: str, error: ErrorInfo, files: Mapping[str, Source]) ->
 
 
 def _offers(name: str, source: Source, files: Mapping[str, Source]) -> Iterator[tuple[str, str]]:
-    """Modules, each with the name to take from it, or with the empty text for the module itself."""
+    """Yield pairs of a module and the name to import from it; an empty name means the module itself."""
     own = [(module_of(path), name) for path, other in files.items() if other is not source and _defines(other, name)]
     yield from own[:_MOST]
     modules = [(name, "")] if is_standard(name) or any(module_of(path) == name for path in files) else []
@@ -99,7 +99,7 @@ def _defines(source: Source, name: str) -> bool:
 
 
 def _is_used_as_module(source: Source, name: str) -> bool:
-    """Tell whether a name is used with attributes that the module has; `now` of `datetime.now()` is none of those."""
+    """Check whether a name is used with the module's attributes; `now` of `datetime.now()` is not one of them."""
     used = [node for node in source.nodes if isinstance(node, ast.Attribute)]
     attributes = {node.attr for node in used if isinstance(node.value, ast.Name) and node.value.id == name}
     offered = listing(name)
@@ -107,7 +107,7 @@ def _is_used_as_module(source: Source, name: str) -> bool:
 
 
 def module_of(path: str) -> str:
-    """The dotted name by which a file is imported; a folder `src` is none of a package."""
+    """Return the dotted name by which a file is imported; a leading folder `src` is not part of it."""
     parts = path.removesuffix(".py").split("/")
     parts = parts[1:] if parts[0] == "src" and len(parts) > 1 else parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
@@ -118,7 +118,7 @@ def _statement(module: str, part: str) -> str:
 
 
 def with_import(source: Source, module: str, part: str) -> str:
-    """The text with an import: at one of the same module, else behind the imports, the docstring, the future."""
+    """Return the text with an import added: to one of the same module, else after imports, docstring or comments."""
     body = source.tree.body
     same = [node for node in body if isinstance(node, ast.ImportFrom) and node.module == module and not node.level]
     lines = list(source.lines)
@@ -138,7 +138,7 @@ def with_import(source: Source, module: str, part: str) -> str:
 
 
 def _extend(node: ast.ImportFrom, part: str) -> str:
-    """The import with one name more; in order, where the names were."""
+    """Return the import with one more name, sorted if the names were sorted."""
     texts = [f"{alias.name} as {alias.asname}" if alias.asname else alias.name for alias in node.names]
     grown = [*texts, part]
     return f"from {node.module} import {', '.join(sorted(grown) if texts == sorted(texts) else grown)}"
@@ -154,9 +154,9 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 
 def _find_import_line(source: Source, wants_from: bool) -> tuple[int, bool]:
-    """The index of the line before which an import is put in, and whether it stands alone there.
+    """Return the index of the line before which to add an import, and whether the import starts a block of its own.
 
-    Imports further down, in an `if` or after code, count for nothing.
+    Imports further down, in an `if` or after code, are ignored.
     """
     leading: list[ast.Import | ast.ImportFrom] = []
     for node in source.tree.body:
@@ -181,7 +181,7 @@ def _find_import_line(source: Source, wants_from: bool) -> tuple[int, bool]:
 
 
 def misspelt_imports(_: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterator[QuickFix]:
-    """A module or a name to import that has one near spelling."""
+    """Yield fixes for a module or an imported name that has a near spelling."""
     lost = _NO_MODULE.search(error.message)
     if lost and error.kind == "ModuleNotFoundError":
         yield from _other_module(lost.group(1), files)
@@ -220,7 +220,7 @@ def _begins(module: str, lost: str) -> bool:
 
 
 def _other_name(name: str, module: str, files: Mapping[str, Source]) -> Iterator[QuickFix]:
-    """The import takes the near name; or, where a test asks for it, what the module defines gets the name."""
+    """Import a near name, give a definition the imported name, or import the name from another module."""
     target = next((source for path, source in files.items() if module_of(path) == module), None)
     offered = _top_names(target) if target else listing(module)
     for new in near(name, offered):
@@ -255,7 +255,7 @@ def rename_definition(source: Source, name: str) -> Iterator[QuickFix]:
 
 
 def _shares_words(name: str, other: str) -> bool:
-    """Whether all words of one name are words of the other."""
+    """Check whether all words of one name are words of the other."""
     left, right = set(name.lower().split("_")), set(other.lower().split("_"))
     return left <= right or right <= left
 
@@ -265,7 +265,7 @@ def _top_names(source: Source) -> list[str]:
 
 
 def _respell_import(source: Source, name: str, module: str, new: str) -> list[Change]:
-    """The changes that give an imported name another spelling, at its import and where it is used."""
+    """Return the changes that replace an imported name, at its import and where it is used."""
     changes: list[Change] = []
     for node in source.nodes:
         if isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2] == module.rpartition(".")[2]:
@@ -297,7 +297,7 @@ _BUILTIN = {kind.__name__: kind for kind in (list, dict, str, set, tuple, int, f
 
 
 def misspelt(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterator[QuickFix]:
-    """Fixes of names that do not exist, by the kind of what was raised."""
+    """Yield fixes for names that do not exist, depending on the exception."""
     location = place_of(test, error, files)
     if error.kind in {"NameError", "UnboundLocalError"} and location:
         yield from _names(*location, error)
@@ -310,7 +310,7 @@ def misspelt(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterat
 
 
 def _read_suggestions(message: str) -> list[str]:
-    """Return the suggestions of Python itself."""
+    """Return Python's own suggestions."""
     return _MEANT.findall(message)
 
 
@@ -342,7 +342,7 @@ def _is_read(source: Source, name: str) -> bool:
 
 
 def _visible(source: Source, line: int) -> list[str]:
-    """The names that the function around a line binds, which are likelier than others."""
+    """Return the names that the function around a line binds, which are likelier than others."""
     function = source.function_at(line)
     if function is None:
         return []
@@ -469,7 +469,7 @@ _BARE = frozenset({"staticmethod", "classmethod"})
 
 
 def arity(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterator[QuickFix]:
-    """Fixes by the interpreter's count of arguments, and of what belongs to an object."""
+    """Yield fixes based on the interpreter's count of arguments, and for members of an object that lack `self.`."""
     location = place_of(test, error, files)
     if error.kind == "NameError" and location is not None:
         yield from _own(*location, error)
@@ -488,7 +488,7 @@ def arity(test: str, error: ErrorInfo, files: Mapping[str, Source]) -> Iterator[
 
 
 def _own(source: Source, line: int, error: ErrorInfo) -> Iterator[QuickFix]:
-    """`x` becomes `self.x`; and a method that speaks of `self` without having it gets it."""
+    """Replace `x` by `self.x`, and add the parameter to a method that uses `self` without having it."""
     match = _UNKNOWN_NAME.search(error.message)
     owner, function = source.class_at(line), source.function_at(line)
     if match is None or owner is None or function is None:
@@ -519,7 +519,7 @@ def _is_bare(function: Function) -> bool:
 
 
 def _without_self(source: Source, qualified: str) -> Iterator[QuickFix]:
-    """A method that was defined without `self`."""
+    """Add `self` to a method that was defined without it, or make the method static."""
     owner, _, name = qualified.rpartition(".")
     for node in source.nodes:
         if not isinstance(node, ast.ClassDef) or (owner and node.name != owner.rpartition(".")[2]):
@@ -548,7 +548,7 @@ def _add_self(source: Source, function: Function) -> Iterator[QuickFix]:
 
 
 def _initialiser(source: Source, owner: str) -> Iterator[QuickFix]:
-    """`__init__` written in another way."""
+    """Rename a misspelt `__init__`."""
     for node in source.nodes:
         if not isinstance(node, ast.ClassDef) or node.name != owner:
             continue
@@ -562,7 +562,7 @@ def _initialiser(source: Source, owner: str) -> Iterator[QuickFix]:
 
 
 def _calls(source: Source, line: int, name: str) -> Iterator[ast.Call]:
-    """The calls of a function at a line; those of a class are calls of its `__init__`."""
+    """Yield the calls of a function at a line; for `__init__` all calls there."""
     for node in source.nodes:
         if isinstance(node, ast.Call) and node.lineno <= line <= (node.end_lineno or node.lineno):
             called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -571,7 +571,7 @@ def _calls(source: Source, line: int, name: str) -> Iterator[ast.Call]:
 
 
 def _shorter(source: Source, line: int, name: str) -> Iterator[QuickFix]:
-    """One argument less."""
+    """Drop one argument of a call."""
     for call in _calls(source, line, name):
         for index in reversed(range(len(call.args))):
             arguments = [*call.args[:index], *call.args[index + 1 :]]
@@ -579,7 +579,7 @@ def _shorter(source: Source, line: int, name: str) -> Iterator[QuickFix]:
 
 
 def _longer(source: Source, line: int, name: str, missing: list[str]) -> Iterator[QuickFix]:
-    """The missing arguments, where variables with the parameters' names can be seen."""
+    """Add the missing arguments to a call, if variables with the parameters' names are visible."""
     function = source.function_at(line)
     if function is None or not missing:
         return

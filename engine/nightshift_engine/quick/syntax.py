@@ -1,6 +1,6 @@
-"""Fixes of texts that are no Python: the cheapest small changes at the compiler's position that make them so.
+"""Fixes of texts that do not compile: the cheapest small changes at the compiler's position that make them compile.
 
-They concern brackets, indentation, and single tokens: colons, commas, comparisons, words of other languages, unusual
+They change brackets, indentation, and single tokens: colons, commas, comparisons, words of other languages, unusual
 characters, prose.
 """
 
@@ -30,18 +30,18 @@ from nightshift_engine.quick.fix import (
     tokens,
 )
 
-_BRACKET_REACH = 12  # lines between a bracket and its lost partner
+_BRACKET_REACH = 12  # maximum number of lines between a bracket and its lost partner
 _SINGLE = frozenset({"len", "int", "str", "abs", "float", "bool", "list", "set", "sum", "ord", "chr", "sorted"})
 _RELATIONS = frozenset({"==", "!=", "<", ">", "<=", ">=", "in", "not", "is", "and", "or", "if", "else", "for"})
 _BEFORE_VALUE = frozenset({"=", "return", "in", "(", "[", "{", ",", "+=", "yield", "==", ":", "+", "-", "*", "not"})
 
 _BUILTINS = frozenset(dir(builtins))
 
-_Open = tuple[int, Token]  # the index of the line, the bracket
+_Open = tuple[int, Token]  # index of the line, bracket
 
 
 def brackets(lines: list[str], fault: Fault) -> Iterator[Guess]:
-    """Closers put in, openers put in, surplus and wrong ones taken away or turned."""
+    """Insert closing or opening brackets, and drop or replace surplus and wrong ones."""
     last = min(fault.line - 1, len(lines) - 1)
     first = max(0, last - _BRACKET_REACH)
     is_open, strays = _find_unpaired(lines, first, last)
@@ -52,7 +52,7 @@ def brackets(lines: list[str], fault: Fault) -> Iterator[Guess]:
 
 
 def _find_unpaired(lines: list[str], first: int, last: int) -> tuple[list[_Open], list[_Open]]:
-    """The brackets that are open at the end of these lines, and the closers that close nothing or the wrong one."""
+    """Return the brackets that are open at the end of these lines, and the closing brackets that match nothing."""
     stack: list[_Open] = []
     strays: list[_Open] = []
     for index in range(first, last + 1):
@@ -84,7 +84,7 @@ def _close(lines: list[str], start: int, opener: Token, last: int) -> Iterator[G
 
 
 def _closing_cost(line: str, position: int, opener: Token, same_line: bool) -> float:
-    """How unlikely a closer belongs there: best at the end, before a final colon, or before what relates a call."""
+    """Rate how unlikely a closing bracket is here: likeliest at the end, before a final colon or a relation."""
     rest = line[position : code_end(line)].strip()
     inside = line[opener.end : position] if same_line else line[:position]
     caller = re.search(r"(\w+)$", line[: opener.start]) if same_line else None
@@ -101,7 +101,7 @@ def _closing_cost(line: str, position: int, opener: Token, same_line: bool) -> f
 
 
 def _of_stray(lines: list[str], first: int, number: int, stray: Token) -> Iterator[Guess]:
-    """A closer whose opener is missing, or that is surplus, or that has the wrong shape."""
+    """Drop or replace a closing bracket without an opening one, or insert the opening one."""
     opener = OPENERS[stray.text]
     yield Guess(
         cost=2.1, text=splice_line(lines, number, stray.start, stray.end, ""), note=f"a surplus `{stray.text}` dropped"
@@ -122,7 +122,7 @@ def _of_stray(lines: list[str], first: int, number: int, stray: Token) -> Iterat
 
 
 def _openings(line: str, end: int, opener: str, words: set[str]) -> Iterator[tuple[int, float]]:
-    """Yield the places of a lost opener: between words that ran together, after a caller, before a value."""
+    """Yield positions of a lost opening bracket with costs: between joined words, after a caller, before a value."""
     line_tokens = [token for token in tokens(line) if token.start < end]
     for before, token in zip([None, *line_tokens], line_tokens, strict=False):
         if token.kind == "name":
@@ -137,9 +137,9 @@ def _openings(line: str, end: int, opener: str, words: set[str]) -> Iterator[tup
 
 
 def _splits(token: Token, before: str, opener: str, words: set[str]) -> Iterator[tuple[int, float]]:
-    """Words that ran together where an opener was lost: a known word and a number, two known words.
+    """Split a name where a lost bracket joined two words: a known word and a number, or two known words.
 
-    What is defined, and an attribute, need not be known: there the second word decides.
+    After `def`, `class` or a dot the first word need not be known; there the second word decides.
     """
     if opener == "{":
         return
@@ -154,7 +154,7 @@ def _splits(token: Token, before: str, opener: str, words: set[str]) -> Iterator
 
 
 def quotes(lines: list[str], fault: Fault) -> Iterator[Guess]:
-    """Strings that do not end, and quotes too many."""
+    """Complete strings that do not end, and drop surplus quotes."""
     number = min(fault.line - 1, len(lines) - 1)
     if "triple-quoted" in fault.message:
         yield from _triple(lines)
@@ -175,7 +175,7 @@ _TOO_ODD = 2.5
 
 
 def _oddity(line: str, position: int) -> float:
-    """How unusual the strings of a line are into which a quote was put at this position; lone quotes will not do."""
+    """Rate how unusual a line's strings are after a quote was inserted at a position; unpaired quotes are rejected."""
     line_tokens = tokens(line)
     if any(token.text in {'"', "'"} for token in line_tokens):
         return _TOO_ODD
@@ -192,7 +192,7 @@ def _oddity(line: str, position: int) -> float:
 
 
 def _triple(lines: list[str]) -> Iterator[Guess]:
-    """A text in three quotes that does not end: at the end of its first line, or before what looks like code again."""
+    """End a triple-quoted text after its first line or before a line that looks like code, or drop its quotes."""
     for index, line in enumerate(lines):
         for pair in re.finditer(r"""(?<!")""(?!")|(?<!')''(?!')""", line):
             text = splice_line(lines, index, pair.end(), pair.end(), pair.group()[0])
@@ -224,7 +224,7 @@ _WORDS = ("indent", "outside", "expected an", "invalid syntax", "continue", "tab
 
 
 def layout(lines: list[str], fault: Fault) -> Iterator[Guess]:
-    """Lines and blocks moved by some columns, so that they fit what is around them."""
+    """Move lines and blocks by some columns, so that they fit the lines around them."""
     if any("\t" in indent_of(line) for line in lines):
         for width in (4, 8):
             expanded = [indent_of(line).expandtabs(width) + line.lstrip() for line in lines]
@@ -239,7 +239,7 @@ def layout(lines: list[str], fault: Fault) -> Iterator[Guess]:
 
 
 def _shift(lines: list[str], index: int, fault_index: int) -> Iterator[Guess]:
-    """One line, or it with all that is deeper or as deep, moved to a level that is used near it."""
+    """Move a line, alone or with the following lines that are deeper or as deep, to a level that is used near it."""
     here = len(indent_of(lines[index]))
     natural = _natural(lines, index)
     for level in _levels(lines, index):
@@ -260,7 +260,7 @@ def _move(line: str, by: int) -> str:
 
 
 def _beside(lines: list[str], index: int, step: int) -> int | None:
-    """The index of the next line with text in a direction."""
+    """Return the index of the next line with text in a direction (1 or -1); None if there is none."""
     index += step
     while 0 <= index < len(lines):
         if lines[index].strip():
@@ -270,7 +270,7 @@ def _beside(lines: list[str], index: int, step: int) -> int | None:
 
 
 def _natural(lines: list[str], index: int) -> set[int]:
-    """The levels that the lines around suggest: that of the line before, deeper behind a header, that of the next."""
+    """Return the levels that the neighbouring lines suggest: the previous one (deeper after a header) and the next."""
     levels: set[int] = set()
     before, after = _beside(lines, index, -1), _beside(lines, index, 1)
     if before is not None:
@@ -290,7 +290,7 @@ def _levels(lines: list[str], index: int) -> list[int]:
 
 
 def _block_end(lines: list[str], index: int) -> int:
-    """Behind the lines that are deeper than the one with this index."""
+    """Return the index after the lines that are deeper than the one with this index."""
     level = len(indent_of(lines[index]))
     end = index + 1
     while end < len(lines) and (not lines[end].strip() or len(indent_of(lines[end])) > level):
@@ -301,7 +301,7 @@ def _block_end(lines: list[str], index: int) -> int:
 
 
 def _run_end(lines: list[str], index: int) -> int:
-    """Behind the lines up to the next blank one that are at least as deep."""
+    """Return the index after the lines, up to the next blank one, that are at least as deep as this one."""
     level = len(indent_of(lines[index]))
     end = index + 1
     while end < len(lines) and lines[end].strip() and len(indent_of(lines[end])) >= level:
@@ -310,7 +310,7 @@ def _run_end(lines: list[str], index: int) -> int:
 
 
 def _bodies(lines: list[str], fault: Fault, number: int) -> Iterator[Guess]:
-    """A `pass` for a block that has no body."""
+    """Add a `pass` to a block that has no body."""
     if "expected an indented block" not in fault.message:
         return
     header = _beside(lines, number, -1) if lines[number].strip() else None
@@ -340,7 +340,7 @@ _VALUES = frozenset({"name", "number", "string"})
 
 
 def wording(lines: list[str], fault: Fault) -> Iterator[Guess]:
-    """Small changes at the faulty line and the one before it."""
+    """Make small changes at the faulty line and the one before it."""
     number = min(fault.line - 1, len(lines) - 1)
     before = number - 1
     while before > 0 and not lines[before].strip():
@@ -435,7 +435,7 @@ def _printing(lines: list[str], index: int) -> Iterator[Guess]:
 
 
 def _commas(lines: list[str], index: int, fault: Fault | None) -> Iterator[Guess]:
-    """A comma between two values that stand side by side, and at the end of a line within brackets."""
+    """Insert a comma between two adjacent values, or at the end of a line within brackets."""
     line = lines[index]
     line_tokens = [token for token in tokens(line) if token.kind != "comment"]
     sure = fault is not None and "comma" in fault.message
@@ -463,7 +463,7 @@ def _begins(token: Token) -> bool:
 
 
 def _surplus(lines: list[str], index: int, fault: Fault | None) -> Iterator[Guess]:
-    """One token dropped, those near the fault first: a word or sign too many."""
+    """Drop one operator token; tokens near the fault are cheaper."""
     line = lines[index]
     for token in tokens(line):
         if token.kind == "operator" and token.text not in CLOSERS and token.text not in OPENERS:
@@ -476,14 +476,14 @@ MOST_TRIES = 400
 MOST_ANSWERS = 6
 _ROUNDS = 4
 _FEWEST_TRIES = 40
-_EFFORT = 4_000_000  # characters that are compiled for one text, all tries together: about two seconds
+_EFFORT = 4_000_000  # characters compiled for one text in all tries: about two seconds
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 
 
 def syntax_fixes(path: str, text: str) -> Iterator[QuickFix]:
-    """New texts that compile, best first; nothing for a text that does.
+    """Yield new texts that compile, best first; nothing if the text already compiles.
 
-    Where one change is not enough, the search goes on from those after which the compiler came further.
+    If one change is not enough, the search continues from texts that compile further than before.
     """
     fault = fault_of(text)
     if fault is None:
@@ -498,7 +498,7 @@ def syntax_fixes(path: str, text: str) -> Iterator[QuickFix]:
 
 
 def _solutions(text: str, fault: Fault) -> Iterator[Guess]:
-    """Texts that compile, cheapest first: best-first search over guesses, as far as the tries reach."""
+    """Yield texts that compile, cheapest first, by best-first search over guesses with a limited number of tries."""
     counter = itertools.count()
     waiting: list[tuple[float, int, int, Guess]] = []
     _push(waiting, counter, text, fault, 0, Guess(cost=0.0, text=text, note=""))
@@ -532,14 +532,14 @@ def _push(
 
 
 def _further(left: Fault, text: str, fault: Fault, before: str) -> bool:
-    """Whether the compiler came at least two lines further, counted from the start and from the end."""
+    """Check whether the fault moved at least one line further, counted from the start and from the end."""
     gone = left.line - fault.line
     still = (text.count("\n") - left.line) - (before.count("\n") - fault.line)
     return gone >= 1 and still <= -1
 
 
 def guesses(text: str, fault: Fault) -> Iterator[Guess]:
-    """Changed texts that may compile, in no order."""
+    """Yield changed texts that may compile, in no particular order."""
     lines = text.split("\n")
     yield from _remove_fences(lines)
     yield from wording(lines, fault)
@@ -549,7 +549,7 @@ def guesses(text: str, fault: Fault) -> Iterator[Guess]:
 
 
 def _remove_fences(lines: list[str]) -> Iterator[Guess]:
-    """Code without the marks of a document around it."""
+    """Drop the code fences of a document around the code."""
     marks = [index for index, line in enumerate(lines) if _FENCE.match(line)]
     if not marks:
         return

@@ -21,7 +21,7 @@ KINDS = {
 
 
 def units(tests: str) -> int:
-    """How many tests there are, those of a list of parameters one by one."""
+    """Count the tests; each row of a parametrised test counts."""
     count = 0
     for node in ast.parse(tests).body:
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):

@@ -1,4 +1,4 @@
-"""Small faults and their mends, in `statement_pairs.txt`: each mend is among the edits, and early enough."""
+"""Small faults and their fixes, in `statement_pairs.txt`: each fix is among the edits, and early enough."""
 
 import ast
 from pathlib import Path
@@ -19,7 +19,7 @@ def both(difference: str) -> tuple[str, str]:
 
 
 def context_of(source: str, **more: object) -> EditContext:
-    """The last function that is in no other."""
+    """Make the context of the last innermost function."""
     tree = ast.parse(source)
     functions = [(position, node) for position, node in places(tree) if isinstance(node, Function)]
     inner = {id(part) for _, node in functions for part in ast.walk(node) if part is not node}
@@ -29,7 +29,7 @@ def context_of(source: str, **more: object) -> EditContext:
 
 
 def rank(difference: str, **more: object) -> int:
-    """The number of edits that are tried before the mend, all families together."""
+    """Return the number of edits that are tried before the fix, all operators together."""
     broken, mended = both(difference)
     wanted = ast.unparse(ast.parse(mended))
     context = context_of(broken, **more)

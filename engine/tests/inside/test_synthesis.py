@@ -1,4 +1,4 @@
-"""The parts of the search by themselves: bounded functions, kinds, decision trees, writing, answers to a test."""
+"""The parts of the search in isolation: bounded functions, kinds, decision trees, writing, answers to a test."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-# What runs inside has no annotations: imported by name, it has no types that could be wrong.
+# The code inside the sandbox has no annotations; importing it by name keeps the type checker from complaining.
 NAMES = ("decision_trees", "expression", "grammar", "kinds", "recorder", "search", "work")
 PARTS: dict[str, Any] = {name: importlib.import_module(f"nightshift_engine.inside.synthesis.{name}") for name in NAMES}
 grammar, kinds, recorder, solutions = (PARTS[name] for name in ("grammar", "kinds", "recorder", "search"))
@@ -28,7 +28,7 @@ VALUES = st.recursive(
 
 
 def call(body: str, parameters: list[str], arguments: tuple[object, ...]) -> object:
-    """Return the result of a function with this body; the texts are our own search's."""
+    """Return the result of a function with this body; the texts come from our own search."""
     names: dict[str, Any] = {}
     lines = "".join(f"    {line}\n" for line in body.split("\n"))
     exec(f"def f({', '.join(parameters)}):\n{lines}", names)
@@ -38,7 +38,7 @@ def call(body: str, parameters: list[str], arguments: tuple[object, ...]) -> obj
 def search(
     parameters: list[str], rows: list[tuple[tuple[Any, ...], Any]], seconds: float = 5, share: float = 0.5
 ) -> str:
-    """The smallest body for these arguments and results."""
+    """Return the smallest body for these arguments and results."""
     texts = {"0": 0, "1": 1, "2": 1, "10": 2, "''": 2, "None": 1, "True": 1, "False": 1, "[]": 1}
     constants = [(text, eval(text), max(1, cost)) for text, cost in texts.items()]
     examples = [Example(list(arguments), wanted) for arguments, wanted in rows]

@@ -55,7 +55,7 @@ CASES = [
         "def f(y):\n    t = 0\n    for x in y:\n        t += x\n    return t\n",
     ),
     ("for x in y:\ntotal += x\nprint(total)\n", "for x in y:\n    total += x\nprint(total)\n"),
-    # what is no code
+    # text that is not code
     ("```python\ndef f():\n    return 1\n```\n", "def f():\n    return 1\n"),
     ("Here is the function:\n```\nx = 1\n```\nI hope that helps you a lot.\n", "x = 1\n"),
     ("This is the mended code.\ndef f():\n    return 1\n", "def f():\n    return 1\n"),
@@ -143,7 +143,7 @@ def test_texts_of_other_languages_are_no_python() -> None:
 
 
 def break_at(kind: str, choice: int) -> str:
-    """The program without one of its brackets, colons or indents."""
+    """Return the program without one of its brackets, colons, quotes, commas or indents."""
     if kind == "indent":
         lines = PROGRAM.split("\n")
         deep = [index for index, line in enumerate(lines) if line.startswith("    ")]
@@ -166,7 +166,7 @@ def test_whatever_is_answered_compiles(kind: str, choice: int) -> None:
     ("kind", "share"), [("bracket", 0.9), ("colon", 0.9), ("indent", 0.8), ("quote", 0.8), ("comma", 0.9)]
 )
 def test_the_program_comes_back_as_it_was(kind: str, share: float) -> None:
-    """The share of all single deletions that do not compile for which the first answer is the program itself."""
+    """Check the share of non-compiling single deletions for which the first answer is the original program."""
     wanted = ast.dump(ast.parse(PROGRAM))
     every = {text for choice in range(200) if fault_of(text := break_at(kind, choice)) is not None}
     some = random.Random(7).sample(sorted(every), min(40, len(every)))

@@ -1,4 +1,4 @@
-"""A solver for tests of what stands around the engine: it swaps one operator for another, and really runs the tests."""
+"""A solver for tests of the code around the engine: it swaps one operator for another, and really runs the tests."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class TinySolver:
     """Tries one swap at a time, in every file of the change.
 
     Attributes:
-        problems: what it was asked.
-        slow_s: how long it takes before it begins; with less time it gives up.
+        problems: the problems that it was given.
+        slow_s: seconds before it begins; with less time it gives up.
     """
 
     def __init__(self, slow_s: float = 0.0) -> None:
@@ -70,7 +70,7 @@ async def _passes(problem: Problem, change: dict[str, str]) -> bool:
 
 
 def asked(phase: Phase = Phase.PLANNING, *, emit: list[Event] | None = None, **more: Any) -> ModelRequest:
-    """A request about a task whose `add` is wrong; fields of task, case and request together."""
+    """Make a request about a task whose `add` is wrong; `more` holds fields of the task, the case and the request."""
     names = {"call_no", "step_no", "within_s", "escalation", "task_id"}
     own = {name: more.pop(name) for name in list(more) if name in names}
     work = more.pop("work", None)

@@ -115,7 +115,7 @@ def squared(number):
 def asked(number):
     return WORK
 """
-"""A module that keeps state in every way that can be seen from outside."""
+"""A module that keeps state in every way that is visible from outside."""
 TOTAL = MODULE[MODULE.index("def total") : MODULE.index("class Pile")]
 ORDER = tuple(
     f"test_small.py::test_{name}"
@@ -125,7 +125,7 @@ ORDER = tuple(
 
 @contextlib.asynccontextmanager
 async def evaluator(name: str, folder: Path) -> AsyncIterator[SandboxEvaluator]:
-    """A runner over the isolation of that name."""
+    """Open an evaluator over the isolation with this name."""
     async with sandboxes.open_it(name, folder) as box:
         yield SandboxEvaluator(SuiteRuns(box, sandboxes.runtime(), folder / "staging", mask=Masker()))
 
@@ -133,7 +133,7 @@ async def evaluator(name: str, folder: Path) -> AsyncIterator[SandboxEvaluator]:
 def job(
     module: str = MODULE, tests: str = TESTS, more: Mapping[str, str] | None = None, **fields: Any
 ) -> EvaluationJob:
-    """A job whose tree holds the module; its tests are the task's."""
+    """Make a job whose tree holds the module and whose tests are `tests`."""
     files = {"small.py": module, **(more or {})}
     return EvaluationJob(
         **{"base": TextTree(files), "change": {}, "tests": {"test_small.py": tests}, "wall_s": 20.0, **fields}
@@ -141,7 +141,7 @@ def job(
 
 
 def of_total(old: str, new: str) -> Candidate:
-    """The function `total` with some of its text replaced."""
+    """Return the candidate for the function `total` with a part of its text replaced."""
     assert old in TOTAL
     return Candidate(path="small.py", scope="total", text=TOTAL.replace(old, new))
 

@@ -1,1 +1,1 @@
-"""A prompt: its texts, its sections, what of the repository goes into it, and how all that fits its budget."""
+"""A prompt: its texts, its sections, the parts of the repository in it, and its budget."""

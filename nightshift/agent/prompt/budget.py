@@ -1,10 +1,10 @@
-"""A prompt within its budget: which part gets how much, what is left out, and a record of both for the timeline.
+"""A prompt within its budget: how much each part gets, what is left out, and a record of both for the timeline.
 
-Parts are filled in the order of their `rank`, each with its share of the whole at most and with what those before it
-left, and then stand in the order in which they were given: what must not be missing is asked first, what is stable
-comes first. A part that does not fit is left out whole and named; only running text (the owner's words, the output of a
-run) is shortened, and says so where it ends. So a prompt is never longer than its limit by the estimate in use, but for
-the system prompt and the closing line, which every prompt has.
+Parts are filled in the order of their `rank`. Each part gets at most its share of the whole, and at most what the parts
+before it left over. In the prompt they appear in the order in which they were given. So indispensable parts are filled
+first, and stable parts come first in the text. A part that does not fit is left out whole and named. Only running text
+(the owner's words, the output of a run) is shortened, with a remark at the cut. So by the estimate in use a prompt
+never exceeds its limit, apart from the system prompt and the closing line, which every prompt has.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PATH_CHARS = 160
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """A part as shown: its text, the files and lessons in it, how many files it left out; `cut` as text says."""
+    """A part as shown: its text, its files and lessons, the number of files left out, and whether the text is `cut`."""
 
     text: str = ""
     in_full: tuple[str, ...] = ()
@@ -37,12 +37,12 @@ class Shown:
 
 
 Fill = Callable[[int], Shown]
-"""Takes the room in tokens, gives what fits into it."""
+"""A function from the available tokens to the content that fits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A titled part of a prompt. `share` is the most of the limit that it may take, low `rank` is filled first."""
+    """A titled part of a prompt. `share` limits its part of the prompt; a lower `rank` is filled earlier."""
 
     title: str
     fill: Fill
@@ -52,7 +52,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """Messages, and what they hold: each part's title, what was shown of it, and its tokens by estimate."""
+    """Messages and a record of their content: each part's title, what was shown of it, and its estimated tokens."""
 
     messages: tuple[Message, ...]
     limit: int
@@ -60,25 +60,25 @@ class Prompt:
     held: tuple[tuple[str, Shown, int], ...] = ()
     omitted: tuple[str, ...] = ()
     explores: bool = False
-    """Whether whoever is asked works with tools, so that files are shown as a beginning alone."""
+    """True if the model works with tools, so that only a few files are shown at the start."""
     is_plain: bool = False
-    """Whether it is asked in plain words (`agent.prompt.plain_requests`)."""
+    """True if the request is in plain words (`agent.prompt.plain_requests`)."""
     part_of: str = ""
-    """The file of which the answer holds single definitions."""
+    """Path of a file for which the answer only holds single definitions; empty for whole files."""
     temperature: float | None = None
-    """None leaves it to the settings."""
+    """None uses the temperature of the settings."""
 
     @property
     def tokens(self) -> int:
-        """The length of all messages, by estimate."""
+        """The estimated length of all messages."""
         return tokens_of(self.messages, self.gauge)
 
     def with_messages(self, messages: Sequence[Message]) -> Prompt:
-        """The same with other messages."""
+        """Return the prompt with other messages."""
         return replace(self, messages=tuple(messages))
 
     def record(self) -> dict[str, Any]:
-        """Small JSON for the timeline; lists of files are cut to forty, beside their counts."""
+        """Return small JSON for the timeline; lists of files are cut to forty, with their full counts."""
         shown = [part for _, part, _ in self.held]
         data: dict[str, Any] = {
             "tokens": self.tokens,
@@ -96,14 +96,14 @@ class Prompt:
 
 
 def tokens_of(messages: Iterable[Message], gauge: Gauge) -> int:
-    """The length of messages, by estimate."""
+    """Estimate the tokens of messages."""
     return sum(gauge.tokens(message.text) + _MESSAGE_TOKENS for message in messages)
 
 
 def compose(head: Message, parts: Sequence[Section], limit: int, gauge: Gauge, *, spare: float = 0.0) -> Prompt:
-    """Return system prompt, if there is one, and user message within `limit` tokens, of which `spare` is left over.
+    """Return the system prompt, if any, and the user message within `limit` tokens; the share `spare` stays unused.
 
-    The part of the highest rank gets what all others left; these leave it a seventh of the limit at least.
+    The part with the highest rank gets everything that the others left, at least a seventh of the limit.
     """
     left = int(limit * (1 - spare)) - tokens_of([head, Message(role="user", text="")], gauge)
     last = max((part.rank for part in parts), default=0)
@@ -124,7 +124,7 @@ def compose(head: Message, parts: Sequence[Section], limit: int, gauge: Gauge, *
 
 
 def _fill_section(part: Section, space: int, gauge: Gauge, omitted: list[str]) -> Shown:
-    """Fill the room with a part; in place of one that does not fit, a line that says so."""
+    """Fill the space with a part; a part that does not fit is replaced by a line that says so."""
     shown = part.fill(max(0, space))
     if part.rank == 0 or gauge.tokens(shown.text) <= space:
         return shown
@@ -135,12 +135,12 @@ def _fill_section(part: Section, space: int, gauge: Gauge, omitted: list[str]) -
 
 
 def fix(title: str, text: str, *, share: float = 1.0, rank: int = 5) -> Section:
-    """A part that is shown whole or not at all; nothing where there is no text. Rank 0 is always shown."""
+    """Return a part that is shown whole or not at all; empty if there is no text. Rank 0 is always shown."""
     return Section(title=title, fill=lambda _space: Shown(text=text), share=share, rank=rank)
 
 
 def clip(text: str, space: int, gauge: Gauge) -> tuple[str, bool]:
-    """The beginning of a running text that fits, and whether something was left out, which is said in its place."""
+    """Return the beginning of a text that fits, and whether it was cut; a remark marks the cut."""
     if gauge.tokens(text) <= space:
         return text, False
     remark = "… (shortened: {:,} of {:,} characters follow, which do not fit into this prompt)"
@@ -152,12 +152,12 @@ def clip(text: str, space: int, gauge: Gauge) -> tuple[str, bool]:
 
 
 def record_repeat(first: Mapping[str, Any], prompt: Prompt) -> dict[str, Any]:
-    """The record of a question that was asked again: what it held is as before, only its length is new."""
+    """Return the record of a repeated question: its content is as before, only its length is new."""
     return {"again": True, "tokens": prompt.tokens, "limit": first["limit"]}
 
 
 def take_lines(lines: Iterable[str], space: int, gauge: Gauge) -> list[str]:
-    """The first of the lines, as many as fit with what stands between two."""
+    """Return as many of the first lines as fit, separators included."""
     first = list[str]()
     for line in lines:
         space -= gauge.tokens(line + ", ")

@@ -1,9 +1,10 @@
 """Chooses parts of a repository for a prompt, within a budget.
 
-Files that matter come first: those already changed, those the task names, those its tests import, what these import in
-turn, and what its words and the references between files lead to, as far as rank does not fall off. As many as fit are
-shown whole; of a longer one the functions and classes that the task is about, with an outline of the rest; then
-signatures, then names. What is shown of a function is all of it, so that nothing is edited that was not seen.
+Files that matter come first: files that are already changed, files that the task names, files that its tests import,
+what these import in turn, and files to which its words and the references between files lead, unless their rank is much
+lower. As many as fit are shown whole. Of a longer file the functions and classes that the task is about are shown, with
+an outline of the rest. Then come signatures, then names. A function is always shown whole, so that nothing unseen is
+edited.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _MAX_SHARED = 4
 _MAX_TESTS, _MAX_OF_PROJECT = 6, 12
 _PROJECT_FILES = ("README.md", *projects.DEPENDENCY_FILES)
 _NEAR, _AROUND = 0.25, 0.08
-"""Ranks beside the highest, below which a file is not shown whole, and not by its outline either."""
+"""Ranks relative to the highest one below which a file is not shown whole, and not even as an outline."""
 _OF_OTHERS = 60
 _EXCERPT_SHARE = 0.6
 _STRETCHES = "Of these only the stretches that the task seems to be about are shown, with their lines:"
@@ -52,25 +53,25 @@ _BESIDE = "Files of other tasks that lie beside:"
 _TOO_LONG = "Too long to be shown: "
 _PLAIN = Gauge()
 _QUOTE_TOKENS = 40
-"""The two marker lines of a quotation, and the line breaks around them."""
+"""Tokens of the two marker lines of a quotation and the line breaks around them."""
 _LARGE_CHARS = 200_000
 
 
 def estimate_tokens(text: str) -> int:
-    """Tokens of a text, roughly, where it is not known who will read it."""
+    """Estimate the tokens of a text when the model that will read it is not known."""
     return _PLAIN.tokens(text)
 
 
 def _list_names(text: str) -> list[str]:
-    """Words that have the form of a file's name, in order; in time linear in the text, whatever it holds."""
+    """List the words that look like file names, in order; the time is linear in the text, whatever it holds."""
     words = (word.strip(".-").removeprefix("/") for word in _WORD.findall(text[:100_000]))
     return list(dict.fromkeys(word for word in words if _NAMED.fullmatch(word)))
 
 
 def list_mentioned(text: str, view: View, *, by_name: bool = True) -> list[str]:
-    """The existing files that a text names by path or, with `by_name`, by a file name that only one of them has.
+    """List the existing files that a text names by path or, with `by_name`, by a file name that is unique.
 
-    A README or changelog at the root is named without its ending as well.
+    A README or changelog at the root may also be named without its extension.
     """
     words = _list_names(text)
     paths = [word for word in words if word in view]
@@ -86,19 +87,20 @@ def list_mentioned(text: str, view: View, *, by_name: bool = True) -> list[str]:
 
 
 def list_named_paths(text: str) -> list[str]:
-    """Words of a text that have the form of a path of Python, JavaScript or Go, in order."""
+    """List the words of a text that look like paths of Python, JavaScript or Go files, in order."""
     return [word for word in _list_names(text) if word.endswith((".py", ".go", *SOURCES))]
 
 
 _FACES = ("__init__", "index")
-"""Names of the file that stands for its folder in imports."""
+"""Stems of files that represent their folder in imports."""
 
 
 def list_expected_files(context: AttemptContext, state: AttemptState, view: View) -> list[str]:
-    """List the files that a single unnamed block can be.
+    """List the files that a single unnamed block can mean.
 
-    They are what is being changed, the modules that the tests import, what the task names, and the packages that the
-    tests import. The first of these sources that names exactly one file decides; when none does, all that they name.
+    Its sources, in this order: the changed files, the modules that the tests import, the files that the task names, and
+    the packages that the tests import. The first source with exactly one file decides; if there is none, the result has
+    the files of all sources.
     """
     spec, laid_out = context.task.spec, projects.LAID_OUT if state.project else ()
     tests = {**spec.tests, **state.own_tests}
@@ -121,7 +123,7 @@ def list_expected_files(context: AttemptContext, state: AttemptState, view: View
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """The files near a task: those that `matter`, the most important first, and what is `around` them."""
+    """The files near a task: files that `matter`, the most important first, and further files `around` them."""
 
     matter: tuple[str, ...]
     around: tuple[str, ...] = ()
@@ -129,12 +131,11 @@ class Surroundings:
 
 
 def surroundings(context: AttemptContext, state: AttemptState, view: View, symbol_cache: SymbolCache) -> Surroundings:
-    """The existing files that matter for the task, at most forty, and further ones by rank (`agent.file_ranking`).
+    """Return at most forty existing files that matter for the task, and further ones by rank (`agent.file_ranking`).
 
-    Those that are named or imported come before those that are only near. The daemon's own workspace holds the files of
-    other tasks, so there a file is near only if the task speaks of it or of another of its project; of the task's own
-    project the tests are shown as well. Reads many files the first time: not for the
-    loop.
+    Named and imported files come before files that are only near. The daemon's own workspace holds the files of other
+    tasks, so there a file counts as near only if the task mentions it or another file of its project. Tests are added
+    from the task's own project. Reads many files the first time, so do not call it on the event loop.
     """
     chosen = _list_targets(context, state, view)
     interest = interest_in(_words(context, state, view), frozenset(chosen))
@@ -159,7 +160,7 @@ def surroundings(context: AttemptContext, state: AttemptState, view: View, symbo
 
 
 def _tests_of(matter: Collection[str], tests: Iterable[str], view: View) -> list[str]:
-    """Of a project's tests some that import what matters: the task may contradict them."""
+    """Return some of the project's tests that import files that matter: the task may contradict these tests."""
     importers = (
         path for path in tests if not set(_list_imported(path, view.text(path) or "", view)).isdisjoint(matter)
     )
@@ -169,9 +170,9 @@ def _tests_of(matter: Collection[str], tests: Iterable[str], view: View) -> list
 def _list_mentioned(
     chosen: Sequence[str], interest: Interest, view: View, tests: Files, symbol_cache: SymbolCache
 ) -> tuple[str, ...]:
-    """Files that are chosen already, then those of other tasks that the task speaks of, with what belongs to these.
+    """Return the chosen files, then files of other tasks that the task mentions, with their related files.
 
-    That is what they import, and the other sources of a project in which they lie.
+    Related files are the files that they import, and the other sources of their project.
     """
     spoken = {
         path: file_tags
@@ -185,7 +186,7 @@ def _list_mentioned(
 
 
 def _of_projects(paths: Sequence[str], view: View) -> list[str]:
-    """The README and some sources of the projects in which these files lie."""
+    """Return the README and some sources of the projects that hold these files."""
     project_names = set(projects.projects_of(view.tree))
     homes = dict.fromkeys(home for path in paths if (home := path.partition("/")[0]) in project_names)
     if not homes:
@@ -196,7 +197,7 @@ def _of_projects(paths: Sequence[str], view: View) -> list[str]:
 
 
 def _list_targets(context: AttemptContext, state: AttemptState, view: View) -> list[str]:
-    """Existing files that are changed, named, or imported by what is, in this order."""
+    """List existing files that are changed or named, or that such files or the tests import, in this order."""
     spec = context.task.spec
     tests = {**spec.tests, **state.own_tests}
     first = [
@@ -214,7 +215,7 @@ def _list_targets(context: AttemptContext, state: AttemptState, view: View) -> l
 
 
 def _words(context: AttemptContext, state: AttemptState, view: View) -> str:
-    """Join the words of task, plan and answers; paths that begin with the task's project as it has them."""
+    """Join the words of task, plan, answers and messages; a leading project folder is removed from paths."""
     asked = (*(state.brief.questions if state.brief else ()), *state.questions)
     answers = (context.answers.get(question.subject, "") or question.answer for question in asked)
     messages = (message.text for message in context.messages)
@@ -231,7 +232,7 @@ def _list_wanted(path: str, text: str, view: View) -> list[str]:
 
 
 def outlines(view: View, near: Surroundings, space: int, gauge: Gauge = _PLAIN) -> Shown:
-    """The files around by what they define, as many as fit into the tokens; of each the lines nearest to the task."""
+    """Outline the files around, as many as fit into the tokens; each outline prefers the lines nearest to the task."""
     shown, names = list[str](), list[str]()
     space -= _QUOTE_TOKENS
     for path in near.around:
@@ -248,10 +249,10 @@ def outlines(view: View, near: Surroundings, space: int, gauge: Gauge = _PLAIN) 
 def show_files(
     view: View, paths: Sequence[str], space: int, gauge: Gauge = _PLAIN, interest: Interest | None = None
 ) -> Shown:
-    """Files as data: whole while they fit into the tokens, then in parts, then names; the rest is counted.
+    """Show files as data: whole while they fit into the tokens, then in parts, then by name; the rest is counted.
 
-    With an `interest` a file that takes too much is shown by the stretches that it is about; without one, and where
-    nothing of it is known, by its signatures.
+    With an `interest`, a file that takes too much space is shown by the parts that the interest is about. Without one,
+    or if no part fits, it is shown by its signatures.
     """
     full_texts, stretches, outlined, names = dict[str, str](), dict[str, str](), dict[str, str](), list[str]()
     space -= _QUOTE_TOKENS + sum(gauge.tokens(head) for head in (_STRETCHES, _ONLY_SIGNATURES, _TOO_LONG))
@@ -300,7 +301,7 @@ def _stretches(text: str | None, path: str, interest: Interest, space: int, gaug
 
 
 def _outline_file(path: str, text: str | None) -> str:
-    """The outline of a file, where it has one; signatures of very long texts are not worth their time."""
+    """Return the outline of a file, if it has one; signatures of very long texts take too much time."""
     shape = outline(path, text) if text and len(text) <= _LARGE_CHARS else ""
     return shape if "\n    " in shape else ""
 
@@ -308,7 +309,7 @@ def _outline_file(path: str, text: str | None) -> str:
 def listing(
     view: View, matter: Sequence[str], *, whole_tree: bool, space: int = 1_000_000, gauge: Gauge = _PLAIN
 ) -> Shown:
-    """The names of the files: all of a small repository, the folders of a large one."""
+    """List file names: all of a small repository, only the folders of a large one."""
     if not view.count():
         return Shown(text="The repository is empty.")
     space -= 2 * _QUOTE_TOKENS
@@ -325,7 +326,7 @@ def listing(
 
 
 def _list_shared(view: View, matter: Sequence[str], space: int, gauge: Gauge) -> Shown:
-    """The daemon's own workspace: the files that matter, and those of other tasks, sources first and tests counted."""
+    """List files of the daemon's own workspace: those that matter, then others' sources; the rest is counted."""
     listed = take_lines(matter, space, gauge)
     matter_paths = set(matter)
     others = [path for path in view.paths() if path not in matter_paths]
@@ -339,7 +340,7 @@ def _list_shared(view: View, matter: Sequence[str], space: int, gauge: Gauge) ->
 
 
 def show_tests(tests: Files, space: int, gauge: Gauge = _PLAIN) -> Shown:
-    """Tests as data: whole while they fit, else the names of their functions."""
+    """Show tests as data: whole while they fit, else the names of their functions."""
     return show_files(View(_NoTree(), tests), list(tests), space, gauge)
 
 

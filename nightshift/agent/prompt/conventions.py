@@ -1,10 +1,10 @@
-"""The owner's words for agents: AGENTS.md files near the work, and the catalogue of the repository's skills.
+"""The owner's rules for agents: AGENTS.md files near the work, and the catalogue of the repository's skills.
 
-Both are read from the base commit, never from a change, so a model cannot write its own rules; `protected_files` keeps
-them from being written at all unless the task asks for it. Of the files, those nearest to the work are taken first: for
-each file that matters the nearest one above it, and the one at the root. Where a folder has no AGENTS.md, a file of
-another tool's stands in (`_NAMES`). A file may import others (`@docs/rules.md`), as Claude Code has it; links within
-the repository are followed. A skill is a folder with a SKILL.md, of which only name and description are shown.
+Both are read from the base commit, never from a change, so a model cannot write its own rules; `protected_files`
+prevents writing them at all unless the task asks for it. The files nearest to the work come first: for each file that
+matters the nearest one above it, and the one at the root. In a folder without AGENTS.md, the file of another tool is
+used (`_NAMES`). A file may import others (`@docs/rules.md`), as in Claude Code; links within the repository are
+followed. A skill is a folder with a SKILL.md; only its name and description are shown.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SKILL_FILE = "SKILL.md"
 _NAME_CHARS, _DESCRIPTION_CHARS = 64, 200
 _FRONT_CHARS = 8000
 _LEAST_TOKENS = 60
-"""A remnant of a file that is shorter than this says nothing."""
+"""Least space for a file; a shorter remnant says nothing."""
 _FRAME = 60
 _HEAD = (
     "The owner's rules for work in this repository, those of the nearest folder first. Keep to them in style, "
@@ -44,14 +44,14 @@ _READ = "Skills described in this repository; read the file of one that fits wit
 
 
 def conventions(tree: Tree, paths: Iterable[str], space: int, gauge: Gauge, *, tools: bool = False) -> Shown:
-    """The conventions for these files and the catalogue of skills, as far as they fit; nothing where there are none.
+    """Return the conventions for these files and the catalogue of skills, as far as they fit; empty if there are none.
 
     Args:
         tree: the base.
         paths: the files that matter, the most important first.
-        space: tokens.
-        gauge: how they are counted.
-        tools: whether the model can read files by itself.
+        space: limit in tokens.
+        gauge: counts tokens.
+        tools: whether the model can read files.
     """
     space = min(space, MOST_TOKENS)
     parts, cut = _files(tree, paths, space - gauge.tokens(_HEAD) - _FRAME, gauge)
@@ -77,7 +77,7 @@ def _files(tree: Tree, paths: Iterable[str], space: int, gauge: Gauge) -> tuple[
 
 
 def nearest(tree: Tree, paths: Iterable[str]) -> list[str]:
-    """The files of conventions that hold for these paths, in their order: each one's nearest, then that of the root."""
+    """List the convention files for these paths, in their order: the nearest file of each path, then the root's."""
     chains = (reversed(["", *(f"{folder}/" for folder in folders_of(path))]) for path in paths)
     nearest_files = (next(filter(None, (_in(folder, tree) for folder in chain)), "") for chain in chains)
     root = _in("", tree)
@@ -89,7 +89,7 @@ def _in(folder: str, tree: Tree) -> str:
 
 
 def _with_imports(tree: Tree, paths: Iterable[str], seen: set[str]) -> Iterator[tuple[str, str]]:
-    """Path and text of each file that has one, once, and behind it of those that it imports."""
+    """Yield path and text of each non-empty file, once, followed by the files that it imports."""
     for path in paths:
         real = follow_links(tree, path)
         text = (base_text(tree, real) or "").strip() if real not in seen else ""
@@ -102,7 +102,7 @@ def _with_imports(tree: Tree, paths: Iterable[str], seen: set[str]) -> Iterator[
 
 
 def skills(tree: Tree) -> Iterator[tuple[str, str, str]]:
-    """Name, description and path of each skill, at most thirty; those without both are passed over."""
+    """Yield name, description and path of at most thirty skills; skills without name or description are skipped."""
     seen = set[str]()
     for folder in _SKILL_FOLDERS:
         for path in _skill_files(tree, f"{follow_links(tree, folder)}/"):
@@ -116,7 +116,7 @@ def skills(tree: Tree) -> Iterator[tuple[str, str, str]]:
 
 
 def _skill_files(tree: Tree, folder: str) -> Iterator[str]:
-    """The files of skills in a folder, and of those that are links there."""
+    """Yield the skill files in a folder, including those in linked folders."""
     for path in tree.entries():
         if path.startswith(folder) and path.removeprefix(folder).split("/")[1:] == [_SKILL_FILE]:
             yield path
@@ -127,9 +127,9 @@ def _skill_files(tree: Tree, folder: str) -> Iterator[str]:
 
 
 def front_matter(text: str) -> dict[str, str]:
-    """The plain values in the YAML between two lines of dashes at the beginning of a text; nothing where it has none.
+    """Return the scalar values of the YAML between two `---` lines at the start of a text; empty if there is none.
 
-    Nodes are read and no objects made of them, so neither aliases nor merge keys can grow.
+    Only nodes are read and no objects are built, so neither aliases nor merge keys can expand.
     """
     import yaml  # noqa: PLC0415 (slow to import; few repositories have skills)
 

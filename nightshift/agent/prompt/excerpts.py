@@ -1,8 +1,8 @@
-"""The stretches of a long file that a task is about, and an outline of the rest.
+"""The parts of a long file that a task is about, and an outline of the rest.
 
-A file is taken apart into its functions, methods, heads of classes and assignments (other texts into blocks of lines);
-each part is weighed by the names and the rare words that it shares with the task, and the heaviest that fit are shown
-whole, in the file's order, with their line numbers above them and not in them: what is quoted can be edited as it is.
+A file is split into its functions, methods, class heads and assignments (other texts into blocks of lines). Each part
+is weighed by the names and the rare words that it shares with the task. The heaviest parts that fit are shown whole, in
+the file's order. Their line numbers are above them and not in them, so that a quoted text can be edited unchanged.
 """
 
 from __future__ import annotations
@@ -22,25 +22,28 @@ from nightshift.core.code import golang, javascript
 from nightshift.core.gauge import Gauge
 
 MOST_LINES = 60
-"""Of the outline of a file."""
+"""Most lines in the outline of a file."""
 _LINE_CHARS = 160
 _BLOCK_LINES, _LONG_LINES = 30, 150
 _NAMED, _MEMBER, _USES, _SPOKEN, _HEAD = 12.0, 8.0, 8.0, 3.0, 0.5
-"""Weights: a part whose name the task writes, a member of such a class, one that uses a name which few others use, a
-name that is an ordinary word; the head."""
+"""Weights: a part whose name the task writes as a name, a member of such a class, a part that uses a rare name, a part
+whose name the task writes as an ordinary word, and the head of the file.
+"""
 _LEAST, _LEAST_WEIGHT = 0.4, 1.0
-"""Parts that weigh less than this share of the heaviest one, or than this at all, are left out; no named class's."""
+"""Parts below this share of the heaviest weight, or below this absolute weight, are left out, except members of a named
+class.
+"""
 _GAP_LINES = 3
 _OUTLINE_SHARE = 0.3
 _FRAME = 30
-"""Tokens of a stretch's first line and its fence."""
+"""Tokens of a part's first line and its fence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A piece of a file: its lines from 1, both included; `holder` is the class that it is a member of.
+    """A part of a file: its lines from 1, both included; `holder` is the class of which it is a member.
 
-    A very long function is several of the same name, of which one `opens` it.
+    A very long function is split into several parts with the same name; only the first one `opens` it.
     """
 
     first: int
@@ -51,16 +54,16 @@ class Part:
 
 
 def face(path: str, text: str) -> list[str]:
-    """The signatures of a file of Python, JavaScript, TypeScript or Go; none of any other."""
+    """Return the signatures of a file of Python, JavaScript, TypeScript or Go; empty for other files."""
     if golang.is_source(path):
         return golang_outline.signatures(text)
     return javascript_outline.signatures(path, text) if javascript.is_source(path) else signatures(text)
 
 
 def outline(path: str, text: str, interest: Interest | None = None, most: int = MOST_LINES) -> str:
-    """A file by its signatures; of very many first those that the task speaks of, then those at the top level.
+    """Outline a file by its signatures; those that the task mentions, then top-level ones, take precedence.
 
-    Decorators give way where there is no room for all lines.
+    Decorators are dropped first if there is no room for all lines.
     """
     lines = face(path, text)
     if len(lines) > most:
@@ -82,7 +85,7 @@ def _short(line: str) -> str:
 
 
 def excerpt(path: str, text: str, interest: Interest, space: int, gauge: Gauge) -> str:
-    """The stretches that matter most, below them an outline, within so many tokens; nothing where none fits."""
+    """Return the parts that matter most, with an outline below, within `space` tokens; empty if no part fits."""
     shapes = (outline(path, text, interest, most) for most in (MOST_LINES, MOST_LINES // 3))
     fitting = (shape for shape in shapes if "\n    " in shape and gauge.tokens(shape) <= space * _OUTLINE_SHARE)
     about = next(fitting, "")
@@ -101,7 +104,7 @@ def excerpt(path: str, text: str, interest: Interest, space: int, gauge: Gauge) 
 def _choose_parts(
     all_parts: Sequence[Part], lines: Sequence[str], interest: Interest, space: int, gauge: Gauge
 ) -> list[Part]:
-    """The heaviest parts that fit together."""
+    """Choose the heaviest parts that fit together."""
     weights = dict(zip(all_parts, _weights(all_parts, lines, interest), strict=True))
     least = max(_LEAST_WEIGHT, min(_LEAST * max(weights.values(), default=0.0), _MEMBER))
     chosen = list[Part]()
@@ -138,12 +141,12 @@ def _weights(all_parts: Sequence[Part], lines: Sequence[str], interest: Interest
 
 
 def _rarity(holders: int, parts: int) -> float:
-    """1 for what one part of many holds, 0 for what all of them do."""
+    """Return 1 for a name in one part of many, 0 for a name in all parts."""
     return math.log(parts / holders) / math.log(parts) if parts > 1 else 0.0
 
 
 def _join_parts(chosen: Sequence[Part]) -> list[tuple[int, int]]:
-    """The parts as ranges of lines in order, those that nearly touch as one."""
+    """Return the parts as sorted line ranges; parts that nearly touch are merged."""
     ranges = list[tuple[int, int]]()
     for part in sorted(chosen, key=lambda part: part.first):
         if ranges and part.first - ranges[-1][1] <= _GAP_LINES:
@@ -154,7 +157,7 @@ def _join_parts(chosen: Sequence[Part]) -> list[tuple[int, int]]:
 
 
 def parts(path: str, text: str) -> list[Part]:
-    """The pieces that a text consists of, in order; lines between them belong to none."""
+    """Split a text into parts, in order; lines between parts belong to none."""
     source_parts = list(_of_source(path, text))
     if not source_parts:
         return list(_blocks(text))
@@ -171,7 +174,7 @@ def _of_source(path: str, text: str) -> Iterable[Part]:
 
 
 def _pieces(part: Part) -> Iterator[Part]:
-    """A part, or several of the same name where it is very long."""
+    """Yield the part, or several parts of the same name if it is very long."""
     step = part.last - part.first + 1 if part.last - part.first < _LONG_LINES else _BLOCK_LINES
     for first in range(part.first, part.last + 1, step):
         yield replace(part, first=first, last=min(part.last, first + step - 1), opens=first == part.first)

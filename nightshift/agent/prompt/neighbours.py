@@ -1,6 +1,6 @@
-"""The workspace around a task of one project, in prompts: its place, and the other projects that it is about.
+"""The workspace around a task's project, in prompts: its location, and other projects that the task is about.
 
-Those are read alone: what is changed and what is imported lies in the task's own project.
+The other projects are read-only: everything that is changed or imported is in the task's own project.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MOST_PROJECTS, _MOST_FILES = 3, 20
 
 
 def where(state: AttemptState, tree: Tree) -> str:
-    """A line on the project that a task works in; empty where it works in none."""
+    """Return a line about the project that a task works in; empty if it works in none."""
     if not state.project:
         return ""
     new = "" if tree.entries() else " It is new: README.md and the dependency file are a beginning, to be gone on with."
@@ -28,7 +28,7 @@ def where(state: AttemptState, tree: Tree) -> str:
 
 
 def neighbours(context: AttemptContext, state: AttemptState, tree: Tree, space: int, gauge: Gauge) -> str:
-    """The files of other projects that a task names or is built on, as many as fit."""
+    """Show the files of other projects that a task names or is built on, as many as fit."""
     full_tree = projects.whole_of(tree)
     if state.project is None or full_tree is tree or space <= 0:
         return ""

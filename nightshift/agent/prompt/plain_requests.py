@@ -1,9 +1,9 @@
 """CODING in plain words, for models that are small or failed with the usual forms.
 
-A small model copies what stands last and what is shown in the form of an answer: with the usual instructions
-Qwen2.5-Coder 1.5B solved 0 of 8 tasks of which it solves 7 when it is asked as a person would ask
-(`docs/internals/prompts.md`). So the owner's words come first, then files in a form that no answer has, and the file
-to write is named last. Nothing is planned, explained or answered in JSON.
+A small model copies the end of the prompt, and anything that has the form of an answer. With the usual instructions
+Qwen2.5-Coder 1.5B solved 0 of 8 tasks; asked as a person would ask, it solves 7 of them (`docs/internals/prompts.md`).
+So the owner's words come first, then files in a form that no answer has, and the file to write is named last. Nothing
+is planned, explained or answered in JSON.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from nightshift.core.tasks.task import Language, digest
 from nightshift.core.tasks.verdicts import Failure
 
 MENDS_AT = 4
-"""Each fourth iteration mends the code of the one before; the others begin afresh."""
+"""Every fourth iteration edits the code of the previous one; the others begin afresh."""
 MOST_FILES = 2
-"""Files that a task may name to be asked for at once, without a plan."""
+"""Most files that a task may name if they are to be requested at once, without a plan."""
 PART_LINES = 80
-"""Of a Python file with more lines a small model is asked for single functions."""
+"""Lines of a Python file above which a small model is asked for single functions."""
 _DEFINED = re.compile(r"\b[A-Za-z_]\w*\(|`[A-Za-z_][\w.]*`|\b[a-z]+_\w+|\b[A-Z]\w+\.[a-z_]\w*")
-"""A name of code in a task's words."""
+"""A name of code in a task's description."""
 _FAILURE_CHARS = 1200
 _MARKED = re.compile(r"^>\s*\d*\s+(.*)$", re.MULTILINE)
 """The line of an excerpt at which a test failed."""
 _AGAIN, _BODIES = "Write no explanation.", "Write the body of each function."
 _NAMES = {Language.PYTHON: "Python", Language.JAVASCRIPT: "JavaScript", Language.GO: "Go"}
 _HEAD = "Phase: {}\n\nYou write the code that the user asks for.\n"
-"""The system text of requests that are no bare question."""
+"""System text of requests that do more than ask for code once."""
 _TESTS = (
     "The code of this task is written already; you see what it offers. Write tests for it with {}. Take each expected "
     "value from the words above, and test nothing that they leave open. {} tests are enough."
@@ -54,7 +54,7 @@ _MOST_TESTS = "Five"
 
 
 class Approach(StrEnum):
-    """The way to the next answer: the first one, mended from the last one, or begun afresh."""
+    """The origin of the next answer: the first one, an edit of the last one, or a fresh start."""
 
     FIRST = "first"
     MEND = "mend"
@@ -62,16 +62,19 @@ class Approach(StrEnum):
 
 
 def choose_temperature(approach: Approach, iteration: int) -> float:
-    """Choose how bold an answer may be: a fresh one is to differ from all before it, so it rises, and stays below 1."""
+    """Return the temperature of an answer.
+
+    A fresh answer must differ from all earlier ones, so its temperature rises with each iteration, and stays below 1.
+    """
     bold = round(1 - 0.2 * 0.8 ** (iteration - 2), 4)
     mend = 0.4 if iteration % MENDS_AT == 0 else bold
     return {Approach.FIRST: 0.0, Approach.MEND: mend, Approach.AFRESH: bold}[approach]
 
 
 def is_plain(context: AttemptContext, state: AttemptState, services: AgentServices, phase: Phase) -> bool:
-    """Tell whether a phase asks in plain words: for a model that needs them, of a task that names few short files.
+    """Check whether a phase asks in plain words: the model needs it, and the task names few short files.
 
-    Reads the files: not for the loop.
+    Reads the files, so do not call it on the event loop.
     """
     if not services.gauge(phase, state.escalation).profile.is_plain or context.split:
         return False
@@ -85,9 +88,9 @@ def is_plain(context: AttemptContext, state: AttemptState, services: AgentServic
 
 
 def _find_part(context: AttemptContext, paths: Sequence[str], view: View) -> str:
-    """Return the one long Python file of which functions alone are asked for; empty where whole files are.
+    """Return the one long Python file of which only functions are requested; empty if whole files are requested.
 
-    The task has to name something that is or will be defined there.
+    The task must name something that is, or will be, defined there.
     """
     path = paths[0] if len(paths) == 1 and paths[0].endswith(".py") else ""
     text = (path and view.text(path)) or ""
@@ -95,10 +98,10 @@ def _find_part(context: AttemptContext, paths: Sequence[str], view: View) -> str
 
 
 def choose_approach(context: AttemptContext, state: AttemptState) -> Approach:
-    """Choose the way of an iteration: after a failure two fresh answers, then the last code is mended, and so on.
+    """Choose the approach of an iteration: after a failure a fresh answer, every fourth time an edit of the last code.
 
-    A small model repeats the code that it is shown more often than it mends it. Only code that was judged can be
-    mended, and no code twice. An answer that left the files as they are is not asked for again: the failure is shown.
+    A small model more often repeats the code that it is shown than it repairs it. Only judged code is repaired, and no
+    code twice. If an answer left the files unchanged, the failure is shown instead of asking afresh.
     """
     if not state.feedback:
         return Approach.FIRST
@@ -118,7 +121,8 @@ def _own_files(context: AttemptContext, state: AttemptState) -> set[str]:
 def start(context: AttemptContext, state: AttemptState, tree: Tree) -> AttemptState:
     """Return the state that the next answer begins from.
 
-    To begin afresh its change is what it was before the first answer: what the owner gave, and what every project has.
+    For a fresh answer, the change is as before the first answer: the owner's files and the standard files of every
+    project.
     """
     if choose_approach(context, state) is not Approach.AFRESH:
         return state
@@ -127,7 +131,7 @@ def start(context: AttemptContext, state: AttemptState, tree: Tree) -> AttemptSt
 
 
 def coding_prompt(about: sections.PromptContext) -> Prompt:
-    """Return the request for the files of a task: the owner's words, what there is, what failed, what to send."""
+    """Return the request for a task's files: the owner's words, the existing files, the failure, and what to send."""
     paths = list_expected_files(about.context, about.state, about.view)
     approach = choose_approach(about.context, about.state)
     own = _own_files(about.context, about.state) if approach is Approach.MEND else ()
@@ -147,7 +151,7 @@ def coding_prompt(about: sections.PromptContext) -> Prompt:
 
 
 def tests_prompt(about: sections.PromptContext, code: Section, path: str) -> Prompt:
-    """Return the request for tests of the agent's own; `code` shows what the change offers, without bodies."""
+    """Return the request for the agent's own tests; `code` shows the interface of the change, without bodies."""
     state, runner = about.state, _RUNNERS[about.context.task.spec.language]
     earlier = "\n\n".join(f"You wrote {name}:\n\n{_indent(text)}" for name, text in state.own_tests.items())
     complaint = f"These tests cannot be used:\n\n{_indent(state.feedback[:_FAILURE_CHARS])}" if earlier else ""
@@ -171,9 +175,9 @@ def _compose(about: sections.PromptContext, head: str, parts: Sequence[Section],
 
 
 def ask_again(first: Prompt, number: int, *, lacks_bodies: bool = False) -> Prompt:
-    """Return a request again whose answer held no file, or functions without bodies.
+    """Repeat a request whose answer held no file, or functions without bodies.
 
-    It is bolder each time, and without the answer, which would be copied.
+    The temperature rises with each repeat. The answer is left out, because the model would copy it.
     """
     *before, last = first.messages
     again = replace(last, text=f"{last.text} {_BODIES if lacks_bodies else _AGAIN}")
@@ -187,7 +191,7 @@ def _words(about: sections.PromptContext, space: int) -> Shown:
 
 
 def _files(about: sections.PromptContext, paths: Sequence[str], own: Collection[str], space: int) -> Shown:
-    """Show the files to change, in the form of a quotation; `own` are told as written by the model."""
+    """Show the files to change as quotations; files in `own` are introduced as written by the model."""
     texts = {path: text for path in paths if (text := about.view.text(path)) is not None}
     heads = {path: "You wrote this as" if path in own else "This is" for path in texts}
     shown = "\n\n".join(f"{heads[path]} {path}:\n\n{_indent(text)}" for path, text in texts.items())
@@ -195,7 +199,7 @@ def _files(about: sections.PromptContext, paths: Sequence[str], own: Collection[
 
 
 def _show_part(about: sections.PromptContext, path: str, own: Collection[str], space: int) -> Shown:
-    """Show the definitions of a long file that the task names, else what it defines."""
+    """Show the definitions of a long file that the task names; if it names none, the file's signatures."""
     text = about.view.text(path) or ""
     words = " ".join(re.findall(r"\w+", about.context.task.spec.description))
     quoted = quote_definitions(text, words)
@@ -207,7 +211,7 @@ def _show_part(about: sections.PromptContext, path: str, own: Collection[str], s
 
 
 def _request_part(path: str) -> str:
-    """Write the last words of a prompt that asks for single functions of a file."""
+    """Return the closing words of a prompt that asks for single functions of a file."""
     return f"Answer with the new or changed function or class of {path} alone, in one fenced Python block."
 
 
@@ -216,7 +220,7 @@ def _indent(text: str) -> str:
 
 
 def _failure(state: AttemptState) -> str:
-    """Say what is wrong with the last answer."""
+    """Describe the failure of the last answer."""
     failure = next(iter(state.verdict.failures), None) if state.verdict else None
     line = _failing_line(failure) if failure else ""
     text = f"{line}\n{failure.kind}: {failure.message}".strip() if failure else state.feedback
@@ -224,13 +228,13 @@ def _failure(state: AttemptState) -> str:
 
 
 def _failing_line(failure: Failure) -> str:
-    """Return the line of the test at which it failed."""
+    """Return the line at which the test failed; empty if it is unknown."""
     match = _MARKED.search(failure.excerpt)
     return match[1].strip() if match else ""
 
 
 def _request(context: AttemptContext, paths: Sequence[str]) -> str:
-    """The last words of a prompt."""
+    """Return the closing words of a prompt that asks for whole files."""
     language = _NAMES.get(context.task.spec.language, "")
     block = f"in one fenced {language} block".replace("  ", " ")
     if len(paths) == 1:

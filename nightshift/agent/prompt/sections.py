@@ -43,19 +43,19 @@ from nightshift.core.text.masking import printable
 _LESSON_CHARS = 600
 _MAX_MISSING = 10
 _SPARE = 0.15
-"""The share of its limit that a question leaves, to be asked again with the reply and a complaint below it."""
+"""Share of the limit that a question leaves free, so that it can be repeated with the reply and a complaint."""
 
 _MORE = "The code is also called with other inputs that the task's words allow, and must be right for these as well."
 
 _FRAME = 48
-"""Tokens of a quotation's two marker lines, with something to spare."""
+"""Tokens of a quotation's two marker lines, with a margin."""
 
 _BEGINNING_TOKENS = 1500
 _CHANGE_TOKENS = 3000
 _DIFF_LINES = 8000
 _OVERVIEW_TOKENS = 1200
 _LIKELY = 8
-"""Limits of files and names for a model that reads for itself."""
+"""Limit of the files that are named as likely, for a model that reads files itself."""
 
 LAST = "What the last try led to"
 
@@ -68,7 +68,7 @@ _AROUND = "What the files nearest to these define; they are not shown further be
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptContext:
-    """The parts of a prompt, and how long it may be."""
+    """The inputs of a prompt's parts, and its length limit."""
 
     context: AttemptContext
     state: AttemptState
@@ -78,13 +78,13 @@ class PromptContext:
     gauge: Gauge
     limit: int
     explores: bool = False
-    """Whether the model reads for itself, so that files are shown as a beginning alone."""
+    """True if the model reads files itself, so that only a few files are shown at the start."""
 
 
 def prompt_context(
     context: AttemptContext, state: AttemptState, services: AgentServices, phase: Phase
 ) -> PromptContext:
-    """Look at the files once for a prompt; may read many of them, so not on the loop."""
+    """Collect the inputs of a prompt once; may read many files, so do not call it on the event loop."""
     view = View(services.tree, state.change)
     near = surroundings(context, state, view, services.symbol_cache)
     gauge = services.gauge(phase, state.escalation)
@@ -101,20 +101,20 @@ def prompt_context(
 
 
 def join_parts(about: PromptContext, head: Message, parts: Sequence[Section], *, once: bool = False) -> Prompt:
-    """The prompt of these parts within its limit; with `once` no room is kept to ask again."""
+    """Compose a prompt from these parts within its limit; `once` reserves no space for repeating the question."""
     messages = the_messages(about.context.messages, about.gauge)
     prompt = compose(head, [*parts[:1], messages, *parts[1:]], about.limit, about.gauge, spare=0.0 if once else _SPARE)
     return replace(prompt, explores=about.explores)
 
 
 def language_file(context: AttemptContext, *, tests: bool = False) -> str:
-    """The name of the prompt part about the task's language."""
+    """Return the name of the prompt file about the task's language."""
     name = context.task.spec.language.value
     return f"languages/{name}_tests" if tests else f"languages/{name}"
 
 
 def tests_file(context: AttemptContext, tree: Tree, change: Change) -> str:
-    """The name of the prompt part about tests in the task's language: those of what runs a package's tests."""
+    """Return the name of the prompt file about tests in the task's language; for JavaScript by test framework."""
     if context.task.spec.language is Language.JAVASCRIPT:
         first = next((path for path, text in change.items() if text is not None and is_source(path)), "")
         framework = choose_framework(first, lambda path: base_text(tree, path))
@@ -124,7 +124,7 @@ def tests_file(context: AttemptContext, tree: Tree, change: Change) -> str:
 
 
 def kind_file(context: AttemptContext) -> tuple[str, ...]:
-    """The prompt part about the kind of thing that is built, where the owner said which; else the plan says it."""
+    """Return the prompt file about the kind of the task if the owner gave a kind; else none, since the plan decides."""
     if asks_for_documents(context.task.spec):
         return ("kinds/documentation",)
     kind = context.task.spec.kind
@@ -132,7 +132,7 @@ def kind_file(context: AttemptContext) -> tuple[str, ...]:
 
 
 def the_task(about: PromptContext) -> Section:
-    """The owner's words, how they were read where they are vague, and which packages he allowed or denied."""
+    """Return the part with the owner's words, their reading if they are vague, and the allowed and denied packages."""
     return Section(title="The task", fill=lambda space: _task(about, space), share=0.45, rank=1)
 
 
@@ -153,7 +153,7 @@ def _task(about: PromptContext, space: int) -> Shown:
 
 
 def the_reading(brief: Brief) -> str:
-    """A task made precise, as text."""
+    """Format the reading of a task as text."""
     lines = [f"Goal: {brief.goal}"]
     lines += [f"{name}: {text}" for name, text in (("Inputs", brief.inputs), ("Outputs", brief.outputs)) if text]
     for name, items in (("Constraints", brief.constraints), ("Acceptance tests", brief.acceptance)):
@@ -168,13 +168,13 @@ def _packages(subjects: frozenset[str]) -> list[str]:
 
 
 def the_answers(about: PromptContext) -> Section:
-    """The questions to the owner while the task was worked on, with his answers."""
+    """Return the part with the questions to the owner during the task, with the answers."""
     text = answers(about.context, about.state)
     return fix("What the owner was asked, and his answer", text, share=0.1, rank=2)
 
 
 def the_tests(about: PromptContext) -> Section:
-    """The judges of the work: given tests, a command, or tests of the agent's own."""
+    """Return the part with what judges the work: given tests, a command, or the agent's own tests."""
     return Section(title="The tests", fill=lambda space: _tests(about, space), share=0.4, rank=3)
 
 
@@ -196,19 +196,19 @@ def _tests(about: PromptContext, space: int) -> Shown:
 
 
 def _below(head: str, about: PromptContext, space: int) -> Shown:
-    """Tests as far as they fit below a line."""
+    """Show as many tests as fit, below a heading line."""
     tests = about.context.shown_tests if about.context.task.spec.tests else about.state.own_tests
     shown = show_tests(tests, space - about.gauge.tokens(head + "\n\n"), about.gauge)
     return replace(shown, text=f"{head}\n\n{shown.text or _UNSHOWN}")
 
 
 def the_repository(about: PromptContext) -> Section:
-    """The names of its files, and what those define that stand around the ones that matter."""
+    """Return the part with the names of the repository's files, and outlines of those around the ones that matter."""
     return Section(title="The repository", fill=lambda space: _repository(about, space), share=0.2, rank=4)
 
 
 def _repository(about: PromptContext, space: int) -> Shown:
-    """The task's own files, below a line on the project, above what is shown of other projects."""
+    """Show a line on the project, the task's own files, and files of other projects."""
     head = where(about.state, about.services.tree)
     others = neighbours(about.context, about.state, about.services.tree, space // 2, about.gauge)
     around = "\n\n".join(filter(None, (head, others)))
@@ -224,7 +224,7 @@ def _own_files(about: PromptContext, space: int) -> Shown:
     around = outlines(about.view, about.near, space, about.gauge) if about.near.around else Shown()
     if not around.text:
         return names
-    # The part with the files counts all that it does not show, these among them.
+    # The section with the files also counts these as left out, so they are subtracted here.
     return replace(around, text=f"{names.text}\n\n{_AROUND}\n\n{around.text}", left_out=-len(around.outlined))
 
 
@@ -234,7 +234,7 @@ def _list_files(about: PromptContext, space: int) -> Shown:
 
 
 def _overview(about: PromptContext, space: int) -> Shown:
-    """For who reads for himself: names of files or folders, and the files that the task seems to be about."""
+    """For a model that reads files itself: names of files or folders, and the files that are likely of interest."""
     names = _list_files(about, space // 2)
     lengths = {path: text.count("\n") for path in about.near.matter[:_LIKELY] if (text := about.view.text(path))}
     likely = "\n".join(f"{path} ({lines} lines)" for path, lines in lengths.items())
@@ -243,7 +243,7 @@ def _overview(about: PromptContext, space: int) -> Shown:
 
 
 def the_conventions(about: PromptContext) -> Section:
-    """The words for agents of the repository's owner, from the base alone; none in the daemon's own workspace."""
+    """Return the part with the owner's rules for agents, from the base alone; empty in the daemon's own workspace."""
     return Section(
         title="Conventions of this repository", fill=lambda space: _conventions(about, space), share=0.2, rank=4
     )
@@ -257,7 +257,7 @@ def _conventions(about: PromptContext, space: int) -> Shown:
 
 
 def the_files(about: PromptContext) -> Section:
-    """The files that matter, as they are now, and the names of those that do not exist yet; gets what is left."""
+    """Return the part with the current files that matter, and names of missing ones; it gets all remaining space."""
     return Section(title="The files as they are now", fill=lambda space: _files(about, space), rank=9)
 
 
@@ -275,20 +275,20 @@ def _files(about: PromptContext, space: int) -> Shown:
 
 
 def the_change(about: PromptContext, *, new: bool = False) -> Section:
-    """The change so far as a unified diff to what the owner had; with `new` files that it adds are shown in it too."""
+    """Return the part with the change so far as a diff against the owner's files; `new` includes added files."""
     return Section(title="Your change so far", fill=lambda space: _change(about, space, new), share=0.15, rank=3)
 
 
 def _change(about: PromptContext, space: int, new: bool) -> Shown:
     given, change = about.context.task.spec.files, about.state.change
     if not (about.state.feedback or about.state.tries):
-        change = {path: text for path, text in change.items() if path not in LAID_OUT}  # nobody's change yet
+        change = {path: text for path, text in change.items() if path not in LAID_OUT}  # not the model's change yet
     diffs = list[str]()
     now = View(about.view.tree, change)
     for path in change:
         before, text = given.get(path, base_text(about.view.tree, path)), now.text(path)
         if before is None and not new:
-            diffs.append(f"{path} is new")  # it stands with the files, whole
+            diffs.append(f"{path} is new")  # the section with the files shows it whole
         elif before != text:
             diffs.append(_diff(path, before, text))
     text, cut = clip("\n".join(diffs), min(space, _CHANGE_TOKENS) - _FRAME, about.gauge)
@@ -299,17 +299,17 @@ def _diff(path: str, before: str | None, after: str | None) -> str:
     old, now = ((text or "").splitlines() for text in (before, after))
     names = (f"a/{path}" if before is not None else "/dev/null", f"b/{path}" if after is not None else "/dev/null")
     if len(old) + len(now) > _DIFF_LINES and before is not None and after is not None:
-        return f"{path} is changed"  # to compare lines that come again and again takes quadratic time
+        return f"{path} is changed"  # comparing many repeated lines takes quadratic time
     return "\n".join(difflib.unified_diff(old, now, *names, lineterm=""))
 
 
 def the_lessons(about: PromptContext) -> Section:
-    """The lessons that memory recalled, shortened; the best that fit, whole ones only."""
+    """Return the part with the recalled lessons: the best ones that fit, each cut to its limit."""
     return Section(title="Lessons from earlier work", fill=lambda space: _lessons(about, space), share=0.12, rank=3)
 
 
 def the_beginning(about: PromptContext) -> list[Section]:
-    """The task and what is known before anything was written, as every request of several parts for files begins."""
+    """Return the parts known before anything was written; every multi-part request for files begins with them."""
     first = (the_task, the_answers, the_tests, the_repository, the_conventions, the_lessons)
     return [section(about) for section in first]
 
@@ -332,12 +332,12 @@ def _short(lesson: Lesson) -> str:
 
 
 def the_plan(state: AttemptState, title: str = "The plan") -> Section:
-    """The plan of the attempt."""
+    """Return the part with the plan of the attempt."""
     return fix(title, quote("plan", state.plan) if state.plan else "", share=0.15, rank=3)
 
 
 def the_history(about: PromptContext, *, failure: bool = True) -> list[Section]:
-    """The history of the attempt: the hand-over to a fresh start, tries since, and the result of the last one."""
+    """Return the parts of the history: the hand-over to a fresh start, the tries since then, and the last result."""
     state, gauge = about.state, about.gauge
     parts = [
         Section(
@@ -352,7 +352,7 @@ def the_history(about: PromptContext, *, failure: bool = True) -> list[Section]:
 
 
 def _remarks(state: AttemptState) -> Section:
-    """The readers' remarks that the feedback does not say: mended along with the rest, or not at all."""
+    """Return the part with reviewers' remarks that the feedback does not include, to be fixed along the way."""
     remarks = [remark for remark in state.remarks_on_change if remark.gravity is not Gravity.LOW]
     lines = [
         f"- {remark}{f' Suggested: {remark.fix}' if remark.fix else ''}"
@@ -364,7 +364,7 @@ def _remarks(state: AttemptState) -> Section:
 
 
 def the_failure(about: PromptContext) -> Section:
-    """The output of the last run, shortened where it is too long, and the reflection on it."""
+    """Return the part with the last run's output, shortened if it is too long, and the reflection on it."""
     state, gauge = about.state, about.gauge
     return Section(title=LAST, fill=lambda space: _failure(state, space, gauge), share=0.25, rank=2)
 
@@ -375,7 +375,7 @@ def _show_hand_over(state: AttemptState, space: int, gauge: Gauge) -> Shown:
 
 
 def _earlier(state: AttemptState, space: int, gauge: Gauge) -> Shown:
-    """The tries of this context but the last, each in a few lines; of too many the oldest ones go."""
+    """Show the tries of this context except the last, one line each; the oldest are left out if there are too many."""
     lines, shown_lines = lines_of(state)[:-1], list[str]()
     space -= _FRAME + 20
     for line in reversed(lines):
@@ -394,5 +394,5 @@ def _failure(state: AttemptState, space: int, gauge: Gauge) -> Shown:
 
 
 def closing(text: str) -> Section:
-    """The closing line of a prompt, which none goes without."""
+    """Return the closing line, which is never left out."""
     return fix("Now", text, rank=0)

@@ -1,9 +1,9 @@
-"""Prompts: the texts of `agent/prompts/`, and the fences around everything that is data.
+"""Prompt texts from `agent/prompts/`, and the fences around everything that is data.
 
-A system prompt is put together from files that never change within a task, so that a provider's prompt cache hits; what
-changes from call to call stands at the end of the user's message. Everything that comes from a task, a repository, a
-test run or memory stands between two marker lines that carry a digest of the very text between them. To end its
-quotation early and go on as an instruction, a text would have to hold its own digest, which nobody can find.
+A system prompt is composed of files that never change within a task, so that a provider's prompt cache hits; the text
+that changes from call to call is at the end of the user's message. Everything from a task, a repository, a test run or
+memory is quoted between two marker lines that carry a digest of the quoted text. To end its quotation early and
+continue as an instruction, a text would have to contain its own digest, which nobody can compute.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nightshift.core.dialogue import Message
 from nightshift.core.tasks.states import Phase
 
 _SEAL = 16
-"""Hexadecimal digits; a text with ten of its own digest can be found in minutes, by trying 2^40 of them."""
+"""Hexadecimal digits of the digest in a marker. Ten would be too few: trying 2^40 texts takes only minutes."""
 _FOLDER = Path(__file__).resolve().parent.parent / "prompts"
 FILES = {
     Phase.CLARIFYING: "reprompter",
@@ -41,32 +41,32 @@ _LANGUAGES = {
 
 @cache
 def prompt_file(name: str) -> str:
-    """The text of `agent/prompts/<name>.md`, read once."""
+    """Return the text of `agent/prompts/<name>.md`; each file is read once."""
     return (_FOLDER / f"{name}.md").read_text(encoding="utf-8").strip()
 
 
 def system(phase: Phase, *parts: str, main: str = "") -> Message:
-    """The system prompt of a phase, which begins with `Phase: NAME`, and the named parts below it.
+    """Return the system prompt of a phase, which begins with `Phase: NAME`, followed by the named files.
 
-    `main` is the file that it begins with, where that is not the phase's usual one.
+    `main` replaces the phase's usual first file.
     """
     texts = [prompt_file(main or FILES[phase]), prompt_file("data"), *(prompt_file(part) for part in parts)]
     return Message(role="system", text="\n\n".join(texts) + "\n")
 
 
 def quote(label: str, text: str) -> str:
-    """The text as data, between markers that it cannot contain."""
+    """Quote a text as data, between markers that it cannot contain."""
     seal = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_SEAL]
     return f"----- begin {label} {seal} -----\n{text.rstrip(chr(10))}\n----- end {label} {seal} -----"
 
 
 def fence(path: str, text: str) -> str:
-    """A file in the form in which replies carry files."""
+    """Return a file in the form in which replies carry files."""
     return code_block(path, text, f' path="{path}"' if " " in path else f" path={path}")
 
 
 def code_block(path: str, text: str, more: str = "") -> str:
-    """Text of a file in a fence that is longer than any in it, marked with the file's language."""
+    """Return a file's text in a fence longer than any inside it, marked with the file's language."""
     fence = "`" * max(3, max(map(_run, text.split("\n"))) + 1)
     extension = path.rsplit(".", 1)[-1].lower() if "." in path else ""
     end = "" if text.endswith("\n") or not text else "\n"
@@ -79,6 +79,6 @@ def _run(line: str) -> int:
 
 
 def user_message(parts: Iterable[tuple[str, str]]) -> Message:
-    """A user message of sections, below their titles where they have any; empty ones are left out."""
+    """Return a user message of sections with their titles, if any; empty sections are left out."""
     shown = (f"## {title}\n\n{text}" if title else text for title, text in parts if text.strip())
     return Message(role="user", text="\n\n".join(shown) + "\n")

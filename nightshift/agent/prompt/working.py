@@ -1,4 +1,4 @@
-"""The first prompt of a CODING step with tools: the task and where to begin, without files, which the model reads."""
+"""The first prompt of a CODING step with tools: the task and a starting point; the model reads the files itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nightshift.core.tasks.states import Phase
 
 
 def working_prompt(about: sections.PromptContext, now: str) -> Prompt:
-    """System prompt and case, with what is stable first; `now` is the closing line."""
+    """Return the prompt with its stable parts first; `now` is the closing line."""
     head = system(Phase.CODING, sections.language_file(about.context), main="explorer")
     parts = [
         *sections.the_beginning(about),

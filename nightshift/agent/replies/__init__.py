@@ -1,8 +1,8 @@
-"""Model text into files: the one place that knows how models write code down.
+"""Reads files from model text: the one module that knows how models write code.
 
-What is asked for is one fenced block a file, its path in the info string. What comes is read leniently as long as it
-has one meaning only; where it has two, or none, it is refused with a sentence that the model can act on. Nothing here
-executes, evaluates or touches a disk.
+Models are asked for one fenced block per file, with its path in the info string. Other replies are read leniently as
+long as they have exactly one meaning. A reply with two meanings, or none, is refused with a sentence that the model can
+act on. Nothing here executes, evaluates or touches a disk.
 """
 
 from nightshift.agent.replies.edits import Refused, apply_edit, is_applied

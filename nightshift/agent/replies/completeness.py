@@ -1,4 +1,4 @@
-"""Tells whether a text can be all of a file, by its language's own grammar. Nothing is executed."""
+"""Checks whether a text can be a complete file, by the grammar of its language. Nothing is executed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _python(text: str) -> None:
 
 
 def _check_balance(text: str) -> None:
-    """Raise unless brackets, comments and template strings are closed, as far as a look without a grammar can say."""
+    """Raise unless brackets, comments and template strings are closed, as far as a check without a grammar can see."""
     stack: list[str] = []
     at = 0
     while at < len(text):
@@ -37,18 +37,18 @@ def _check_balance(text: str) -> None:
 
 
 def _past(text: str, at: int) -> int:
-    """The place after the comment, the string or the single character that begins here."""
+    """Return the position after the comment, string or single character that begins here."""
     if text.startswith("//", at):
         end = text.find("\n", at)
         return len(text) if end < 0 else end
     if text.startswith("/*", at):
-        end = text.index("*/", at + 2)  # a comment that never ends raises, as it should
+        end = text.index("*/", at + 2)  # raises if the comment never ends, as intended
         return end + 2
     return _past_string(text, at) if text[at] in "\"'`" else at + 1
 
 
 def _past_string(text: str, at: int) -> int:
-    """After the string's end. What is open at the end of a line is taken as an apostrophe in a text, up to there."""
+    """Return the position after the string's end. A quote still open at the end of a line counts as an apostrophe."""
     quote, at = text[at], at + 1
     while at < len(text):
         if text[at] == quote:
@@ -75,18 +75,18 @@ PROSE = frozenset({"md", "markdown", "rst", "txt", "text", "html", "htm", "csv",
 
 
 def kind_of(path: str, language: str = "") -> str:
-    """Choose the grammar of a file: by its extension, or the language of its fence."""
+    """Return the kind of a file, which selects its grammar: its extension, or the language of its fence."""
     base = path.rsplit("/", 1)[-1]
     return base.rsplit(".", 1)[1].lower() if "." in base.lstrip(".") else language
 
 
 def has_grammar(kind: str) -> bool:
-    """Tell whether `is_complete` can say no for this kind."""
+    """Check whether `is_complete` can return False for this kind."""
     return kind in _CHECKS
 
 
 def is_complete(kind: str, text: str) -> bool:
-    """Tell whether the text is complete by its grammar; without one, prose is taken as it is and nothing else."""
+    """Check whether the text is complete by its grammar. Without a grammar, only prose counts as complete."""
     check = _CHECKS.get(kind)
     if check is None or len(text) > _MAX_CHARS:
         return kind in PROSE

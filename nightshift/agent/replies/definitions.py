@@ -1,7 +1,7 @@
-"""The definitions of a Python answer, put into the file to which they belong.
+"""Merges the definitions of a Python answer into the file to which they belong.
 
-A small model that is asked for one function of a long file sends that function. Sent again whole, the file would take
-minutes, and lines that nobody asked about would change on the way.
+A small model that is asked for one function of a long file sends only that function. To send the whole file would take
+minutes, and would change lines that nobody asked about.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from collections.abc import Iterator, Sequence
 from nightshift.agent.python_outline import first_line, parse_python
 
 _Slice = tuple[int, int, list[str]]
-"""First and last line to replace, counted from 0, the last one exclusive; the lines in their place."""
+"""First and last line to replace, counted from 0, the last one exclusive; and the replacement lines."""
 
 
 def merge_definitions(text: str, answer: str) -> str:
-    """Return a file with the definitions of an answer in place of its own of the same names, others at its end.
+    """Return a file whose definitions are replaced by those of the same name in an answer; new ones are appended.
 
-    Imports that the file lacks follow its last one. An answer that has all definitions of the file, or that is no
-    Python, is the file.
+    Imports that the file lacks are added after its last import. If the answer has all definitions of the file, or if
+    one of both is not valid Python, the answer itself is returned.
     """
     old, new = parse_python(text), parse_python(answer)
     if old is None or new is None or _list_names(old.body) <= _list_names(new.body):
         return answer
-    lines = text.split("\n")  # as the parser counts them: a form feed ends none
+    lines = text.split("\n")  # as the parser counts lines: a form feed ends none
     for first, last, put in sorted(_edit(old.body, new.body, answer.split("\n")), key=lambda edit: edit[:2])[::-1]:
         lines[first:last] = put
     return "\n".join(lines)
 
 
 def quote_definitions(text: str, words: str) -> str:
-    """Return the imports of a Python file, and the definitions that a text names; empty where it names none."""
+    """Return the imports of a Python file and the definitions named in a text; empty if the text names none."""
     tree = parse_python(text)
     if tree is None:
         return ""
@@ -45,13 +45,13 @@ def quote_definitions(text: str, words: str) -> str:
 
 
 def _edit(old: Sequence[ast.stmt], new: Sequence[ast.stmt], source: Sequence[str]) -> Iterator[_Slice]:
-    """Yield what changes in the lines of a body."""
+    """Yield the replacements in the lines of a body."""
     here = {name: node for node in old for name in _names(node)}
     imports = {ast.unparse(node): node for node in old if isinstance(node, ast.Import | ast.ImportFrom)}
     added = list[list[str]]()
     for node in new:
         if isinstance(node, ast.Import | ast.ImportFrom):
-            is_future = isinstance(node, ast.ImportFrom) and node.module == "__future__"  # it would stand too low
+            is_future = isinstance(node, ast.ImportFrom) and node.module == "__future__"  # must come first in a file
             if not is_future and ast.unparse(node) not in imports:
                 at = max((each.end_lineno or 0 for each in imports.values()), default=_find_head_end(old))
                 yield at, at, _lines(node, source)
@@ -79,7 +79,7 @@ def _list_names(body: Sequence[ast.stmt]) -> set[str]:
 
 
 def _names(node: ast.stmt) -> set[str]:
-    """Return the names that a statement of a body defines, but for imports."""
+    """Return the names that a statement of a body defines, except imports."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return {node.name}
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
@@ -87,7 +87,7 @@ def _names(node: ast.stmt) -> set[str]:
 
 
 def _find_head_end(body: Sequence[ast.stmt]) -> int:
-    """Return the number of lines above the first statement, a docstring included."""
+    """Return the number of lines above the first statement; a docstring counts as above."""
     first = body[0]
     is_docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
     return (first.end_lineno or 0) if is_docstring else first_line(first) - 1

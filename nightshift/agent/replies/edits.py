@@ -1,14 +1,11 @@
-"""SEARCH/REPLACE sections and unified diffs: text into edits.
+"""SEARCH/REPLACE sections and diffs: parses them into edits, and applies an edit to a file's text.
 
-Applies a SEARCH/REPLACE edit to a file's text: exactly, or shifted, or across blank lines; never by likeness.
+An edit is matched in three steps: (1) its lines are in the file exactly; (2) they match if every line is indented by
+the same amount more or less; (3) they match if blank lines are ignored. It is never matched by similarity. A step
+counts only if it matches at exactly one position. An edit that matches nowhere is refused with the nearest real lines,
+found by voting: each line of the search text votes for the position where the text would have to begin.
 
-The ladder: (1) the lines stand in the file as they are; (2) they do when every line is indented by the same amount
-more or less; (3) they do when blank lines are disregarded. A step counts only when it fits at exactly one place. What
-fits nowhere is refused with the nearest real lines, found by voting: each line of the search text votes for the place
-where the text would have to begin.
-
-
-The lines that frame a SEARCH/REPLACE section: five to nine equal signs or angle brackets.
+The lines that frame a SEARCH/REPLACE section consist of five to nine equal signs or angle brackets.
 """
 
 from __future__ import annotations
@@ -32,13 +29,13 @@ _CODEX_AS_JSON = re.compile(r'"(?:[^"\\\n]|\\.)*\*\*\* Begin Patch\\n(?:[^"\\\n]
 _CODEX_FILE = re.compile(r"^\*\*\* (Update|Add|Delete) File: *(.+?) *$", re.IGNORECASE)
 _MOVE = re.compile(r"^\*\*\* Move to: *(.+?) *$", re.IGNORECASE)
 _MARK = re.compile(r"^@@(?: -\d[\d,]* \+\d[\d,]* @@)?[ \t]*(.+?)[ \t]*(?:@@)?$")
-"""A line of the file above a hunk."""
+"""A line of the file, named above a hunk."""
 _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|\\')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """One SEARCH/REPLACE section. `path` is None where only its surroundings can tell; `fault` says what is wrong."""
+    """One SEARCH/REPLACE section. `path` is None if the section does not name its file; `fault` says what is wrong."""
 
     path: str | None
     search: str = ""
@@ -47,7 +44,7 @@ class Section:
 
 
 def sections(text: str) -> Iterator[Section]:
-    """The sections of a block, in order; a path line directly above a marker names the file."""
+    """Yield the sections of a block, in order; a path line directly above a marker names the file."""
     lines = text.split("\n")
     at, above = 0, ""
     while at < len(lines):
@@ -84,7 +81,7 @@ def _join_lines(lines: list[str]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patch:
-    """One file of a diff; `moved` is its new name. Hunks are edits without a path; line numbers are not used."""
+    """One file of a diff; `moved` is its new name. Hunks are edits without a path; their line numbers are ignored."""
 
     path: str | None
     hunks: tuple[Edit, ...] = ()
@@ -94,16 +91,16 @@ class Patch:
 
 
 def patches(text: str) -> list[Patch]:
-    """The files of a unified diff (`---`, `+++`, `@@` lines); an empty list when the text is none."""
+    """Return the files of a unified diff (`---`, `+++`, `@@` lines); an empty list if the text is not a diff."""
     lines = text.removesuffix("\n").split("\n")
     heads = [n for n in range(len(lines) - 1) if lines[n].startswith("--- ") and lines[n + 1].startswith("+++ ")]
     return [_patch(part) for part in _split(lines, heads)]
 
 
 def codex_patches(text: str, *, is_cut: bool) -> tuple[list[Patch], str]:
-    """The files of patches in Codex's form (`*** Begin Patch`), wherever they stand in a text, and the text around.
+    """Return the files of all patches in Codex's form (`*** Begin Patch`) in a text, and the text around the patches.
 
-    Where the text was cut off, the last file of a patch without an end is left out.
+    If the text was cut off, the last file of a patch without an end is left out.
     """
     patches, text = list[Patch](), _CODEX_AS_JSON.sub(_unescape, text.replace("\r\n", "\n"))
     for body, end in _CODEX.findall(text):
@@ -138,7 +135,7 @@ def _codex_patch(lines: list[str]) -> Patch:
 
 
 def _split(lines: list[str], starts: list[int]) -> list[list[str]]:
-    """The stretches that begin at each start and end at the next."""
+    """Split lines into ranges that begin at each start and end at the next one."""
     return [lines[start:end] for start, end in zip(starts, [*starts[1:], len(lines)], strict=False)]
 
 
@@ -168,12 +165,12 @@ _CANDIDATES = 200
 
 
 class Refused(BadReply):
-    """The edit fits nowhere, or at several places; the message shows the nearest real lines."""
+    """The edit matches nowhere, or at several positions; the message shows the nearest real lines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Fit:
-    """Lines `start` to `end` (exclusive) match; `shift` is put in front of, or taken from, the replacement's lines."""
+    """A match of lines `start` to `end` (exclusive). `shift` is added to the new lines, or removed if `less`."""
 
     start: int
     end: int
@@ -182,10 +179,10 @@ class _Fit:
 
 
 def apply_edit(text: str, edit: Edit) -> str:
-    """The text with the edit applied.
+    """Return the text with the edit applied.
 
     Raises:
-        Refused: the search text is not there, is there more than once, is empty, or the edit changes nothing.
+        Refused: the search text is missing, ambiguous or empty, or the edit changes nothing.
     """
     if edit.search == edit.replace:
         raise Refused(f"{edit.path}: the block changes nothing: its two texts are the same.")
@@ -214,7 +211,7 @@ def _apply_edit(text: str, edit: Edit, search: list[str]) -> str:
 
 
 def _floor(lines: list[str], below: tuple[str, ...]) -> int:
-    """The line from which a place is looked for; the end where the lines above it do not tell it from others."""
+    """Return the line from which to search; the end of the file if the lines above do not identify the position."""
     if not below:
         return len(lines)
     hits = [n for n, line in enumerate(lines) if re.match(rf"\s*{re.escape(below[-1])}(?!\w)", line)]
@@ -225,12 +222,12 @@ def _floor(lines: list[str], below: tuple[str, ...]) -> int:
 
 
 def is_applied(text: str, before: str, edit: Edit) -> bool:
-    """Tell whether an edit was made already: what it writes stands where it would go, and did not before.
+    """Check whether an edit was already made: its new text is at its position, and was not there before.
 
     Args:
-        text: the file as it is.
-        before: as it was before any edit.
-        edit: as it came again.
+        text: the file's current text.
+        before: the file's text before any edit.
+        edit: the repeated edit.
     """
     lines, was, search, new = map(_lines, (text, before, edit.search, edit.replace))
     if search == new or not any(line.strip() for line in new):
@@ -247,7 +244,7 @@ def is_applied(text: str, before: str, edit: Edit) -> bool:
 
 
 def _lines(text: str) -> list[str]:
-    """Lines without their newlines; a last line that lacks one counts the same."""
+    """Return the lines without newlines; a missing newline at the end makes no difference."""
     return text.removesuffix("\n").split("\n") if text else []
 
 
@@ -268,7 +265,7 @@ def _shift(line: str, fit: _Fit, edit: Edit) -> str:
 
 
 def _occurrences(lines: Sequence[str], search: Sequence[str]) -> Iterator[int]:
-    """Find the places at which the lines stand in a row; by one string search, so the time is linear."""
+    """Yield the positions of consecutive lines; one string search keeps the time linear."""
     hay, needle = "\n" + "\n".join(lines) + "\n", "\n" + "\n".join(search) + "\n"
     at, line = hay.find(needle), 0
     counted = 0
@@ -303,7 +300,7 @@ def _across_blanks(lines: list[str], search: list[str]) -> Iterator[_Fit]:
 
 
 def _uniform_shift(real: Sequence[str], search: Sequence[str]) -> tuple[str, bool] | None:
-    """The indentation that all lines of the file have more (or less, then True) than the search text; None if mixed."""
+    """Return the file's uniform extra indentation and False, or its missing indentation and True; None if mixed."""
     shifts = set()
     for ours, theirs in zip(real, search, strict=True):
         if ours.strip():
@@ -366,23 +363,23 @@ _END = re.compile(r"^[ \t]{0,8}(>{5,9})[ \t]*(?:REPLACE|UPDATED)[ \t\r]*$", re.I
 
 
 def is_search(line: str) -> bool:
-    """Tell whether the line opens a section."""
+    """Check whether the line opens a section."""
     return "<<<<<" in line[:16] and _SEARCH.match(line) is not None
 
 
 def is_end(line: str) -> bool:
-    """Tell whether the line ends a section."""
+    """Check whether the line ends a section."""
     return ">>>>>" in line[:16] and _END.match(line) is not None
 
 
 def search_mark(line: str) -> tuple[int, str]:
-    """The width of an opening marker, and what stands behind it (a path, in some dialects)."""
+    """Return the width of an opening marker, and the text after it (a path, in some dialects)."""
     match = _SEARCH.match(line)
     assert match is not None
     return len(match.group(1)), match.group(2).strip()
 
 
 def divider_width(line: str) -> int:
-    """The width of a divider, 0 for any other line."""
+    """Return the width of a divider, 0 for any other line."""
     match = _DIVIDER.match(line) if "=====" in line[:16] else None
     return len(match.group(1)) if match else 0

@@ -1,11 +1,11 @@
 """Finds the beginning and end of blocks in a reply.
 
 CommonMark's rule (a block ends at the next bare fence of at least its own length) is right for replies that follow the
-instructions. Models that forget to lengthen a fence put ``` lines into docstrings and markdown files; then the rule
-would cut the file in two. So a block whose first possible end leaves a text that is no complete Python (JSON, …) goes
-on to the next possible end that does; a fence that names another file is never swallowed; and a markdown file whose
-end cannot be told is marked ambiguous instead of being guessed. Work for such second looks is bounded for each reply,
-so the time stays linear in its length.
+instructions. Models that forget to lengthen a fence put ``` lines into docstrings and Markdown files; then the rule
+would cut the file in two. So if the first possible end leaves an incomplete text of Python (JSON, …), the block extends
+to the next possible end that leaves a complete one. A fence that names another file is never included in a block. A
+Markdown file whose end is unclear is marked ambiguous instead of guessed. The total length of texts that are tried is
+limited for each reply, so the time stays linear in its length.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MAX_ENDS = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fence:
-    """One line that could open or close a block."""
+    """A line that could open or close a block."""
 
     mark: str
     length: int
@@ -32,16 +32,16 @@ class Fence:
     info: str
 
     def closes(self, opener: Fence) -> bool:
-        """Tell whether CommonMark lets this line end a block."""
+        """Check whether this line may end a block according to CommonMark."""
         fits = self.mark == opener.mark and self.length >= opener.length
         return fits and not self.info and self.indent <= opener.indent + 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """A fenced block, or a stretch of SEARCH/REPLACE sections outside of any fence (`bare`).
+    """A fenced block, or SEARCH/REPLACE sections outside any fence (`bare`).
 
-    `text` has each line ended by a newline. `label` is the last line above it that is not blank, at most three up.
+    Each line of `text` ends with a newline. `label` is the last non-blank line above the block, at most four lines up.
     `line` counts from 1.
     """
 
@@ -56,12 +56,12 @@ class Block:
 
     @property
     def name(self) -> names.Name | None:
-        """Read the name from the fence or the line above it; the text's own first comment is left to the reader."""
+        """The name from the fence or the line above it; the reader may also use the text's first comment."""
         return names.from_info(self.info) or names.from_label(self.label)
 
 
 def blocks(text: str) -> list[Block]:
-    """All blocks of a reply, in order."""
+    """Return all blocks of a reply, in order."""
     return list(_Scanner(text).run())
 
 
@@ -112,12 +112,12 @@ class _Scanner:
         return next((line.strip() for line in above if line.strip()), "")
 
     def _after(self, at: int) -> Iterator[int]:
-        """The lines of the fences below a line."""
+        """Yield the line numbers of the fences below a line."""
         for index in range(bisect_right(self.order, at), len(self.order)):
             yield self.order[index]
 
     def _wraps(self, at: int, fence: Fence) -> bool:
-        """Tell whether a fence only wraps the whole reply: it names no file, and the next fence inside does."""
+        """Check whether a fence only wraps the whole reply: it names no file, and the next fence inside does."""
         if fence.info.lower() not in _WRAPPERS or names.from_label(self._label(at, self.floor)):
             return False
         inner = next(self._after(at), None)
@@ -131,7 +131,7 @@ class _Scanner:
         return Block(info="", label=self._label(at, self.floor), text=text, line=at + 1, edits=True, bare=True), end
 
     def _section_end(self, at: int) -> int:
-        """The line after the SEARCH/REPLACE section that begins here; the end of the reply when it never ends."""
+        """Return the line after the SEARCH/REPLACE section that begins here; the reply's end if the section is open."""
         return next((n + 1 for n in range(at, len(self.lines)) if is_end(self.lines[n])), len(self.lines))
 
     def _block(self, at: int, fence: Fence) -> tuple[Block, int]:
@@ -147,7 +147,7 @@ class _Scanner:
         return block, end + closed
 
     def _holds_edits(self, at: int) -> bool:
-        """Tell whether a block begins with a SEARCH marker, perhaps below a line with the path."""
+        """Check whether a block begins with a SEARCH marker, perhaps below a line with the path."""
         head = [line for line in self.lines[at + 1 : at + 5] if line.strip()][:2]
         return bool(head) and (is_search(head[0]) or (len(head) > 1 and is_search(head[1])))
 
@@ -163,7 +163,7 @@ class _Scanner:
         return len(self.lines), False
 
     def _end(self, at: int, fence: Fence, label: str) -> tuple[int, bool, bool]:
-        """Find the end of a block: (line of its closing fence or of what follows, closed, ambiguous)."""
+        """Return the end of a block: the line of its closing fence (or of the next text), closed, ambiguous."""
         ends, nested, border = self._candidates(at, fence)
         if not ends:
             return border, False, False
@@ -177,12 +177,12 @@ class _Scanner:
         later = [end for end in ends if end > best]
         if self.wrappers and self.wrappers[-1].length == fence.length:
             later = later[:-1]  # the last one closes the wrapper
-        # A bare fence that opens something after a prose file's end: then the end may be a later one.
+        # In prose, a bare fence after the best end may open another block, so the real end may be a later one.
         is_open = any(not self._closes_an_info(end) for end in later)
         return best, True, bool(name) and kind in completeness.PROSE and is_open
 
     def _candidates(self, at: int, fence: Fence) -> tuple[list[int], int | None, int]:
-        """Bare fences that may end the block, the one that does when openers inside are counted, and the border."""
+        """Return the bare fences that may end the block, the one that matches by nesting, and the search limit."""
         ends, nested, depth = list[int](), None, 0
         for n in self._after(at):
             inner = self.fences[n]

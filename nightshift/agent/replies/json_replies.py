@@ -1,9 +1,7 @@
-"""Finds the one JSON object in a reply: bare, fenced, or between sentences.
+"""Finds the one JSON object in a reply (bare, fenced, or between sentences), and reads files and tool calls from it.
 
-Files that come as data instead of text: a JSON object, or tool calls.
-
-Models write both in several dialects; the aliases below are those that open-weight models and common harnesses use.
-Contents are taken as they are, character for character.
+Models write both in several dialects; the aliases below are used by open-weight models and common harnesses. Contents
+are kept character for character.
 """
 
 from __future__ import annotations
@@ -23,9 +21,9 @@ _MAX_STARTS = 8
 
 
 def find_json(text: str) -> dict[str, Any] | None:
-    """The first JSON object that is a whole reply, a fenced block, or begins a line; None when there is none.
+    """Return the first JSON object of a reply: the whole of it, a fenced block, or part of the text; else None.
 
-    Nothing is repaired: what is no JSON is no object. Placeholders of a form are empty texts.
+    Nothing is repaired: invalid JSON is not an object. Placeholders of a form become empty texts.
     """
     json_object = _first_object(text)
     return None if json_object is None else without_placeholders(json_object)
@@ -86,7 +84,7 @@ _WRITES = frozenset(
 
 
 class EntryIn(BaseModel):
-    """One file of a reply: with content it is written, with search and replace edited, with delete removed."""
+    """One file of a reply: it is written with content, edited with search and replace, or removed with delete."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -98,7 +96,7 @@ class EntryIn(BaseModel):
 
 
 class Harvest:
-    """The parts that were gathered so far, in order."""
+    """The files, edits, deletions, moves and complaints collected so far, in order."""
 
     def __init__(self) -> None:
         self.files: list[tuple[str, str]] = []
@@ -108,7 +106,7 @@ class Harvest:
         self.complaints: list[str] = []
 
     def entry(self, raw: object, where: str, *, delete: bool = False) -> None:
-        """Take one entry; what is no file is complained about."""
+        """Add one entry; an entry that is not a file adds a complaint."""
         try:
             read = EntryIn.model_validate(raw)
         except ValidationError:
@@ -125,7 +123,7 @@ class Harvest:
             self.complaints.append(f"{where} ({read.path!r}) has neither `content` nor `search` with `replace`.")
 
     def calls(self, calls: Iterable[ToolCall]) -> None:
-        """Take tool calls that write, edit or delete files."""
+        """Add tool calls that write, edit or delete files."""
         for call in calls:
             name = call.name.lower().replace("-", "_").rsplit(".", 1)[-1]
             if name in _WRITES | _DELETES:
@@ -134,7 +132,7 @@ class Harvest:
                 self.complaints.append(f"There is no tool {call.name[:60]!r}; write the files into the reply.")
 
     def document(self, data: Mapping[str, Any]) -> bool:
-        """Take a JSON object if it holds files, or is a tool call that was written as text; tell whether it was."""
+        """Add a JSON object that holds files or is a tool call written as text; return True if it was one."""
         arguments = data.get("arguments", data.get("parameters", data.get("input")))
         if isinstance(data.get("name"), str) and arguments is not None:
             return self._read_call(str(data["name"]), arguments)

@@ -1,8 +1,8 @@
-"""Whether a new text leaves out what the old one had and only says so: “rest unchanged”, in any wording.
+"""Finds lines that stand for omitted text of a file, such as “rest unchanged”, in any wording.
 
-A lazy line is a comment or a bare line that is new, has an ellipsis or speaks of a rest, while lines of the old text
-are gone. The words are those of the languages that models are asked in most; in any language, a note that stands in
-the place of definitions is one.
+A placeholder line is a new comment or bare line with an ellipsis or with words about a rest, while lines of the old
+text are missing. The words are from the languages in which models are most often asked. In any language, a note that
+replaces definitions counts as a placeholder.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _REST = re.compile(
 _ELLIPSIS = re.compile(r"\.{3,}|…")
 _BARE = re.compile(r"^\W*(\.{3,}|…)\W*$")
 _NOTE = re.compile(r"\s*(?:#+|//+|/\*+|<!--|--|;+|%+|::|\{/\*|@\*|\(\*|\{[-#]|<%#)\s+\S")
-"""The beginning of what is a comment wherever it stands."""
+"""The beginning of a line that is a comment in any language."""
 _DEFINES = re.compile(
     r"^[ \t]*(?:@?export +)?(?:(?:public|private|protected|static|default|async|pub|abstract|final) +)*"
     r"(?:def|class|function|func|fn|interface|struct|enum|trait|module|type) +\*?(?:\([^)]*\) *)?([A-Za-z_$][\w$]*)",
@@ -34,11 +34,11 @@ _DEFINES = re.compile(
 )
 LEAST_LOST = 2
 LEAST_DEFINITIONS, MOST_SHARE = 3, 1 / 3
-"""From so many definitions on, a whole file that drops more than this share of them is asked about."""
+"""Number of definitions from which a file is checked, and the share of them above which a loss is questioned."""
 
 
 def lazy_line(before: str, after: str) -> str:
-    """The line by which the new text stands for lines of the old one, with its number; empty where there is none."""
+    """Return the line of the new text that stands for omitted lines, with its number; empty if there is none."""
     old = {line.strip() for line in before.split("\n")}
     lines = after.split("\n")
     new_lines = {line.strip() for line in lines}
@@ -57,7 +57,7 @@ def lazy_line(before: str, after: str) -> str:
 
 
 def _find_note(before: str, after: str) -> str:
-    """A note in whose place the old text had definitions that are gone, as `lazy_line` says it."""
+    """Return a note that replaces lost definitions, in the form that `lazy_line` returns; empty if there is none."""
     old = [line.strip() for line in before.split("\n") if line.strip()]
     new = [(number, line.strip()) for number, line in enumerate(after.split("\n"), 1) if line.strip()]
     present = set(_DEFINES.findall(after))
@@ -70,7 +70,7 @@ def _find_note(before: str, after: str) -> str:
 
 
 def find_lost_definitions(before: str, after: str) -> tuple[str, ...]:
-    """The definitions of a file that its new text has no more, where they are more than a third of all."""
+    """Return the definitions that a file's new text lacks, if they are more than a third of all; else empty."""
     old = dict.fromkeys(_DEFINES.findall(before))
     gone = tuple(name for name in old if not re.search(rf"\b{re.escape(name)}\b", after))
     return gone if len(old) >= LEAST_DEFINITIONS and len(gone) > len(old) * MOST_SHARE else ()

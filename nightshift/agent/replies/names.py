@@ -24,7 +24,7 @@ _PREFIX = re.compile(
     r"|파일|경로|ملف|ไฟล์|tệp|αρχείο|קובץ)(?:\s*[:=]\s*|\s+)(?=\S)",
     re.IGNORECASE,
 )
-"""A label in front of a name, perhaps without a colon."""
+"""A label before a name, perhaps without a colon."""
 _REMARK = re.compile(
     r"\s*(?:\((?:new|new file|updated|modified|complete|full|unchanged|deleted?|created?)\)|（[^）]{1,12}）)$",
     re.IGNORECASE,
@@ -42,14 +42,14 @@ _MAX_LINE = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name:
-    """A path as the model wrote it (not yet validated) and whether it asks for the file's removal."""
+    """A path as the model wrote it (not yet validated), and whether the model asks to remove the file."""
 
     path: str
     delete: bool = False
 
 
 def looks_like_path(text: str) -> bool:
-    """Tell whether a word is a file's path by its form: a known extension or a well-known bare name."""
+    """Check whether a word looks like a file path: a known extension or a well-known bare name."""
     if not text or len(text) > 400 or any(c in " \t\"'`<>|*?(){}[],;=" for c in text):
         return False
     base = text.rsplit("/", 1)[-1]
@@ -58,16 +58,16 @@ def looks_like_path(text: str) -> bool:
 
 
 def language_of(info: str) -> str:
-    """The first word of an info string when it is a language, in lower case."""
+    """Return the first word of an info string in lower case if it is a language; else empty."""
     word = re.split(r"[\s:{,=]", info.strip(), maxsplit=1)[0].lower()
     return "" if looks_like_path(word) else word
 
 
 def from_info(info: str) -> Name | None:
-    """The path in an info string.
+    """Return the path in an info string.
 
-    Read are `python path=pkg/mod.py`, also title=, file=, filename=; `python:pkg/mod.py`, `python pkg/mod.py`, and the
-    path alone.
+    Accepted forms: `python path=pkg/mod.py`, also with title=, file= or filename=; `python:pkg/mod.py`, `python
+    pkg/mod.py`, and the path alone.
     """
     if len(info) > _MAX_LINE:
         return None
@@ -96,24 +96,24 @@ def _value(rest: str) -> str:
 
 
 def tidy(path: str) -> str:
-    """A path without the label, the quotes and the lines that a model wrote around it, in whatever script."""
+    """Remove the label, quotes and line numbers that a model wrote around a path, in any script."""
     text = _LABEL.sub("", path.strip().strip(_QUOTES)).strip(_QUOTES + " ")
     text = _REMARK.sub("", _FRAME.sub(r"\1", _LINES.sub("", text)))
     return text.strip(_QUOTES + ":： ").removeprefix("./")
 
 
 def without_label(path: str) -> str:
-    """A path without a word such as “File” and a space in front of it, which some folders are called, too."""
+    """Remove a word such as “File” and a space before a path; wrong for a folder with such a name."""
     return _PREFIX.sub("", path)
 
 
 def has_label(path: str) -> bool:
-    """Tell whether a name has what stands around names, and not in them."""
+    """Check whether a name has characters that belong around names, not in them."""
     return any(char in path for char in _QUOTES + ":：")
 
 
 def from_label(line: str) -> Name | None:
-    """A line above a fence: a bare path, `**path**`, a heading, `File: path`, or a sentence ending so: “in `path`:”."""
+    """Return the path from a line above a fence: a bare path, `**path**`, a heading, `File: path` or “… in `path`:”."""
     text = line.strip()
     if not text or len(text) > _MAX_LINE:
         return None
@@ -134,7 +134,7 @@ def _bare(text: str) -> str:
 
 
 def from_comment(first_line: str) -> Name | None:
-    """`# pkg/mod.py` as the first line of the text itself; the line stays part of the file."""
+    """Return the path from a first line such as `# pkg/mod.py`; the line stays part of the file."""
     if len(first_line) > _MAX_LINE or not (match := _COMMENT.match(first_line.rstrip())):
         return None
     text = _bare(match.group(1))

@@ -1,9 +1,8 @@
-"""A model's reply into files, edits and deletions.
+"""Reads files, edits and deletions from a model's reply.
 
-The rule for a file's bytes: a fenced file's text is the lines between its fences, each ended by a newline, and nothing
-else is touched; JSON and tool calls carry their texts character for character. A piece that has two readings is
-refused, not guessed: two texts for one path, an unnamed block where several files are possible, an edit without a
-file.
+The text of a fenced file is exactly the lines between its fences, each ending with a newline. JSON and tool calls carry
+their texts character for character. A part with two meanings is refused, not guessed: two texts for one path, an
+unnamed block although several files are possible, an edit without a file.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from nightshift.core.dialogue import Completion
 from nightshift.core.errors import BadReply
 from nightshift.core.text.encoding import is_encodable, is_utf8
 
-# Code that reads otherwise than it runs: Boucher and Anderson, “Trojan Source: Invisible Vulnerabilities”, 2021.
+# Code that looks different from what runs: Boucher and Anderson, “Trojan Source: Invisible Vulnerabilities”, 2021.
 _REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
-# The extensions that a fence of a language may hold; a language that is not here may hold any.
+# The file extensions that a fence of a language may hold; a language not listed here may hold any.
 _COMPATIBLE = {
     language: frozenset(extensions.split(","))
     for languages, extensions in (
@@ -51,7 +50,7 @@ def parse(reply: Completion, *, expected: Sequence[str] = ()) -> Parsed:
 
     Args:
         reply: the completion; its finish reason decides whether an unclosed block may be whole.
-        expected: the files that the task is about; when there is exactly one, a single unnamed block is that file.
+        expected: the files that the task is about; if there is exactly one, a single unnamed block is that file.
 
     Raises:
         CutReply: cut off before anything was complete.
@@ -67,9 +66,10 @@ def parse(reply: Completion, *, expected: Sequence[str] = ()) -> Parsed:
 
 
 def with_answer(reply: Completion) -> Completion:
-    """A reply whose answer stands in the thoughts alone, as some servers send it, with the answer as its text.
+    """Return a reply whose answer is only in its thoughts, as some servers send it, with the answer as its text.
 
-    Only where the model ended it by itself and one complete block ends the thoughts is it sure what the answer is.
+    The answer is certain only if the model ended the reply and the thoughts end with one complete block, their only
+    one.
     """
     if reply.text.strip() or reply.tool_calls or reply.is_cut or not reply.thoughts:
         return reply
@@ -80,7 +80,7 @@ def with_answer(reply: Completion) -> Completion:
 
 
 def _fits(language: str, kind: str | None) -> bool:
-    """Tell whether a fence of this language may hold a file of this kind; None is a file not yet known."""
+    """Check whether a fence of this language may hold a file of this kind; None means that the file is unknown."""
     fitting = _COMPATIBLE.get(language)
     return fitting is None or (bool(fitting & {"py", "js"}) if kind is None else kind in fitting)
 
@@ -93,7 +93,7 @@ class _Reader:
         self.last_path: str | None = None
 
     def read(self, reply: Completion) -> Parsed:
-        self.may_hold_bytes = reply.backend == BUILT_IN  # it read the file itself; a model can only have guessed
+        self.may_hold_bytes = reply.backend == BUILT_IN  # then it read the file's bytes; a model can only guess them
         self.got.calls(reply.tool_calls)
         text = reply.text
         blocks = fences.blocks(text)
@@ -115,7 +115,7 @@ class _Reader:
 
     @staticmethod
     def _name(block: fences.Block) -> names.Name | None:
-        """The file that a block names; a line above it that cannot be meant (shell commands under `app.py`) is none."""
+        """Return the file that a block names; an unfitting line above (`app.py` above shell commands) is ignored."""
         if in_info := names.from_info(block.info):
             return in_info
         around = names.from_label(block.label) or names.from_comment(block.text.split("\n", 1)[0])
@@ -200,7 +200,7 @@ class _Reader:
     def _complain(self, text: str) -> None:
         self.got.complaints.append(text)
 
-    # --- the whole, validated
+    # --- validation of the whole
 
     def _build_parsed(self) -> Parsed:
         files: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The findings in a reader's reply: what can be read of them, and what is wrong with the rest."""
+"""Reads the findings in a reader's reply, and says what is wrong with unreadable ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ALSO = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadRemarks:
-    """The findings in a reply, the worst first and at most `MOST_REMARKS`; `fault` says what could not be read."""
+    """The findings in a reply, the worst first, at most `MOST_REMARKS`; `fault` describes the first unreadable one."""
 
     remarks: tuple[Remark, ...] = ()
     fault: str = ""
@@ -46,7 +46,7 @@ def _line(value: Any) -> int:
 
 
 class RemarkIn(BaseModel):
-    """One finding as a model writes it; unknown fields are passed over."""
+    """One finding as a model writes it; unknown fields are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -68,7 +68,8 @@ def read_remarks(text: str, paths: Collection[str], readers: Collection[Reader])
     Args:
         text: the reply.
         paths: the files of the change.
-        readers: who was asked. A finding that does not say whose it is of several belongs to the audit, the stricter.
+        readers: the readers that were asked. If there are several, a finding without a reader goes to the audit, the
+            stricter one.
     """
     data = find_json(text)
     if data is None or not isinstance(data.get("findings"), list):

@@ -1,7 +1,7 @@
-"""Recognises what a model copied from the instructions in place of an answer.
+"""Recognises text that a model copied from the instructions instead of answering.
 
-Forms of replies are shown with placeholders: words in angle brackets. A weak model sends them back as they are, without
-the brackets, or with the words of the instructions.
+Reply forms are shown with placeholders: words in angle brackets. A weak model sends them back unchanged, without the
+brackets, or with words of the instructions.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ from typing import Any
 from nightshift.core.dialogue import Message
 
 _PLACEHOLDER = re.compile(r"<[A-Za-z][\w ,.'()]* [\w ,.'()]*>|<(?:path|number|name|file)>")
-"""At least two words, so that no tag of HTML is taken for one."""
+"""Requires at least two words (or one of four known ones), so that no HTML tag matches."""
 _PROMPTS = Path(__file__).resolve().parent.parent / "prompts"
 _AROUND = "`*_ .<>\"'"
-"""Signs around a placeholder that a model adds or leaves out."""
+"""Characters around a placeholder that a model adds or leaves out."""
 
 
 @cache
 def _placeholders() -> frozenset[str]:
-    """The words of all placeholders of two words or more in the prompts."""
+    """Return the words of all placeholders with two or more words in the prompts."""
     texts = (file.read_text(encoding="utf-8") for file in _PROMPTS.rglob("*.md"))
     words = {placeholder.strip(_AROUND).lower() for text in texts for placeholder in _PLACEHOLDER.findall(text)}
     return frozenset(each for each in words if " " in each)
 
 
 def is_placeholder(text: str) -> bool:
-    """Tell whether a text is a placeholder of a form and nothing else, with or without its brackets."""
+    """Check whether a text is exactly a placeholder of a form, with or without its brackets."""
     bare = " ".join(text.split()).strip(_AROUND).lower()
     return _PLACEHOLDER.fullmatch(text.strip()) is not None or bare in _placeholders()
 
 
 def has_placeholder(text: str) -> bool:
-    """Tell whether a placeholder stands in a text, in its brackets."""
+    """Check whether a text contains a placeholder in brackets."""
     return _PLACEHOLDER.search(text) is not None
 
 
 def is_copied(text: str, prompt: Iterable[Message]) -> bool:
-    """Tell whether a text is a placeholder, or stands word for word in the instructions of its prompt."""
+    """Check whether a text is a placeholder, or occurs word for word in the prompt's instructions."""
     words = " ".join(text.split()).strip("`*_ .")
     instructions = (" ".join(message.text.split()) for message in prompt if message.role == "system")
     return is_placeholder(text) or any(words in text for text in instructions)

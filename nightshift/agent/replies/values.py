@@ -1,4 +1,4 @@
-"""The values that a reply is read as."""
+"""The values into which a reply is parsed."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ class CutReply(BadReply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """Replace the one place where `search` stands by `replace`; both are whole lines, each ended by a newline.
+    """Replaces the one occurrence of `search` with `replace`; both are whole lines, each ending with a newline.
 
-    Of several places that at the end of the file is meant if `at_end`, else the first below the lines that begin with
-    `below`, outer ones first. An empty `search` is for an empty file; with `at_end` it adds to any.
+    Of several occurrences, `at_end` selects the one at the end of the file. Otherwise the first one below the lines
+    that begin with `below` is used, outer ones first. An empty `search` is for an empty file; with `at_end` it appends
+    to any file.
     """
 
     path: str
@@ -29,11 +30,11 @@ class Edit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
-    """The usable part of a reply, and what was refused of it.
+    """The usable part of a reply, and complaints about the rest.
 
-    Every path has passed `core.tasks.submission.path_fault`. `moves` has new names by old ones, which edits use.
-    `complaints` are sentences for the model. `cut` tells that
-    the reply ended at the length limit: what is here is complete, but more was to come.
+    Every path has passed `core.code.paths.path_fault`. `moves` maps old names, which edits use, to new ones.
+    `complaints` are sentences for the model. `cut` means that the reply ended at the length limit: the parsed parts are
+    complete, but more was to come.
     """
 
     files: Mapping[str, str] = field(default_factory=dict)
@@ -45,5 +46,5 @@ class Parsed:
 
     @property
     def empty(self) -> bool:
-        """Nothing usable is in it."""
+        """True if nothing usable is in the reply."""
         return not (self.files or self.edits or self.deletions or self.moves)

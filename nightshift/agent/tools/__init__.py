@@ -1,1 +1,1 @@
-"""The tools of a model that works in steps: what they are called, what they take, and what they do."""
+"""The tools of a model that works in steps: their names, arguments and effects."""

@@ -1,4 +1,4 @@
-"""The arguments of tool calls, read from what models send; a fault is a sentence that names the argument."""
+"""Reads the arguments of tool calls; a fault is a sentence that names the argument."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PATHS = ("file_path", "filepath", "filename", "file", "target_file")
 
 
 def _plain_path(value: Any) -> Any:
-    """A path as models write it: `./a.py`, `/a.py`, `.` and a folder's trailing slash are meant from the root."""
+    """Normalise a path: `./a.py`, `/a.py`, `.` and a folder's trailing slash are relative to the root."""
     text = tidy(value) if isinstance(value, str) else value
     return text.removeprefix("./").strip("/").removeprefix("./") if isinstance(text, str) and text != "." else ""
 
@@ -32,7 +32,7 @@ def _list_of_paths(value: Any) -> Any:
 
 
 def _command_line(value: Any) -> Any:
-    """A command as a line; some models give a list of words, with the shell that is to read the last one."""
+    """Return a command as one line; some models send a list of arguments, perhaps beginning with the shell to use."""
     if not isinstance(value, list | tuple) or not all(isinstance(word, str) for word in value):
         return value
     in_shell = len(value) == 3 and value[0].rpartition("/")[2] in {"bash", "sh"} and value[1] in {"-c", "-lc"}
@@ -48,14 +48,14 @@ class _Arguments(BaseModel):
 
 
 class ListFiles(_Arguments):
-    """Of `list_files`."""
+    """Arguments of `list_files`."""
 
     path: Path = Field(default="", validation_alias=AliasChoices("path", "dir", "directory", "folder"))
     glob: str = Field(default="", validation_alias=AliasChoices("glob", "pattern"))
 
 
 class Search(_Arguments):
-    """Of `search`; `pattern` loses the newline that a fence puts behind it."""
+    """Arguments of `search`; the newline that a fence adds is removed from `pattern`."""
 
     pattern: Annotated[str, BeforeValidator(lambda v: v.strip("\r\n") if isinstance(v, str) else v)] = Field(
         min_length=1, validation_alias=AliasChoices("pattern", "regex", "query", "search_term")
@@ -66,7 +66,7 @@ class Search(_Arguments):
 
 
 class ReadFile(_Arguments):
-    """Of `read_file`."""
+    """Arguments of `read_file`."""
 
     path: Path = Field(min_length=1, validation_alias=AliasChoices("path", *_PATHS))
     start: int | None = Field(
@@ -76,7 +76,7 @@ class ReadFile(_Arguments):
 
 
 class Edit(_Arguments):
-    """Of `edit`."""
+    """Arguments of `edit`."""
 
     path: Path = Field(min_length=1, validation_alias=AliasChoices("path", *_PATHS))
     old: str = Field(validation_alias=AliasChoices("old", "old_str", "old_string", "old_text", "search"))
@@ -85,7 +85,7 @@ class Edit(_Arguments):
 
 
 class WriteFile(_Arguments):
-    """Of `write_file`; without content the file is removed."""
+    """Arguments of `write_file`; without content the file is removed."""
 
     path: Path = Field(min_length=1, validation_alias=AliasChoices("path", *_PATHS))
     content: str | None = Field(
@@ -95,7 +95,7 @@ class WriteFile(_Arguments):
 
 
 class Run(_Arguments):
-    """Of `run`."""
+    """Arguments of `run`."""
 
     command: Annotated[Words, BeforeValidator(_command_line)] = Field(
         validation_alias=AliasChoices("command", "cmd", "script")
@@ -104,7 +104,7 @@ class Run(_Arguments):
 
 
 class RunTests(_Arguments):
-    """Of `run_tests`."""
+    """Arguments of `run_tests`."""
 
     files: Annotated[tuple[str, ...], BeforeValidator(_list_of_paths)] = Field(
         default=(), validation_alias=AliasChoices("files", "paths", "tests", "path")
@@ -112,20 +112,20 @@ class RunTests(_Arguments):
 
 
 class Ask(_Arguments):
-    """Of `ask`."""
+    """Arguments of `ask`."""
 
     question: Words
     default: str = ""
 
 
 class Cannot(_Arguments):
-    """Of `cannot`."""
+    """Arguments of `cannot`."""
 
     reason: Words = Field(validation_alias=AliasChoices("reason", "why", "message"))
 
 
 class Done(_Arguments):
-    """Of `done`."""
+    """Arguments of `done`."""
 
     summary: str = Field(default="", validation_alias=AliasChoices("summary", "message", "result"))
 
@@ -145,10 +145,10 @@ _MODELS: Mapping[str, type[_Arguments]] = {
 
 
 def read_arguments(name: str, arguments: Mapping[str, Any]) -> BaseModel:
-    """The arguments of a call of the tool `name`.
+    """Return the validated arguments of a call of the tool `name`.
 
     Raises:
-        BadReply: they do not fit, or are the words of the form; the message says which one and why.
+        BadReply: they are invalid, or copied from the form; the message says which one and why.
     """
     if (spec := specs.find_tool(name)) and (
         copied := [parameter.name for parameter in spec.parameters if _is_copied(parameter, arguments)]
@@ -165,7 +165,7 @@ def read_arguments(name: str, arguments: Mapping[str, Any]) -> BaseModel:
 
 
 def _is_copied(parameter: ToolParameter, arguments: Mapping[str, Any]) -> bool:
-    """Tell whether an argument is the placeholder of its form (`core.tool_text`) or the words that describe it."""
+    """Check whether an argument is the placeholder of its form (`core.tool_text`) or its description."""
     given = arguments.get(parameter.name)
     words = given.strip() if isinstance(given, str) else ""
     return words in {placeholder(parameter), parameter.description} or is_placeholder(words)

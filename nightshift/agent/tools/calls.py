@@ -1,10 +1,10 @@
-"""A model's reply into tool calls: native ones, fenced blocks, and the forms that leak from chat templates.
+"""Reads tool calls from a model's reply: native ones, fenced blocks, and forms that leak from chat templates.
 
-The form that is asked for is `core.tool_text`'s. Read as well, because models fall back to what they were trained on:
-`<tool_call>` with JSON (Hermes, Qwen), `<function=…><parameter=…>` (Qwen3-Coder, OpenHands), `<invoke name=…>`
-(Anthropic), `[TOOL_CALLS]` (Mistral), `to=functions.…` (harmony of gpt-oss), JSON objects, a lone shell block, and
-whole files in the form of a reply without tools. Nothing is guessed: what names no tool is no call. A model that goes
-on after its call and makes up the result is cut off there.
+The requested form is that of `core.tool_text`. Other forms are also read, because models fall back to the forms that
+they were trained on: `<tool_call>` with JSON (Hermes, Qwen), `<function=…><parameter=…>` (Qwen3-Coder, OpenHands),
+`<invoke name=…>` (Anthropic), `[TOOL_CALLS]` (Mistral), `to=functions.…` (harmony of gpt-oss), JSON objects, a lone
+shell block, and whole files in the form of a reply without tools. Nothing is guessed: text that names no tool is not a
+call. If a model continues after its call and invents the result, the reply is cut off there.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nightshift.core.tool_text import RESULT
 from nightshift.core.tools import ToolCall, ToolSpec
 
 MOST_CALLS = 12
-"""More calls than this of one reply are not run."""
+"""Further calls in one reply are not run."""
 
 _ARGUMENT = re.compile(r"(\w+)\s*=\s*(\"[^\"]*\"|'[^']*'|\S+)")
 _XML = re.compile(r"<function=([\w.:-]+)>(.*?)(?:</function>|\Z)", re.DOTALL)
@@ -44,7 +44,7 @@ _NAMES = ("name", "tool", "tool_name", "function", "action")
 class Calls:
     """The calls in a reply.
 
-    `fault` names the part that could not be read; `is_only_files` tells of files without any call.
+    `fault` names the part that could not be read; `is_only_files` means that the reply held files without any call.
     """
 
     calls: tuple[ToolCall, ...] = ()
@@ -53,11 +53,11 @@ class Calls:
 
 
 def read_calls(reply: Completion, tools: Sequence[ToolSpec]) -> Calls:
-    """The calls of a reply, in order, at most `MOST_CALLS`, under the tools' own names where they are known.
+    """Return the calls of a reply, in order, at most `MOST_CALLS`; aliases are replaced by the tools' own names.
 
     Args:
         reply: the reply.
-        tools: those that were offered; in a text nothing else is a call, and files count where one may write.
+        tools: the offered tools. In text, only their names make a call, and files count only if a tool may write.
     """
     if reply.tool_calls:
         return Calls(calls=tuple(map(_canonical, reply.tool_calls[:MOST_CALLS])))
@@ -71,7 +71,7 @@ def read_calls(reply: Completion, tools: Sequence[ToolSpec]) -> Calls:
         parsed_calls = Calls(calls=tuple(call for call in leaked if call.name in offered))
     if not (parsed_calls.calls or parsed_calls.fault) and specs.WRITE_FILE.name in offered:
         parsed_calls = _files(reply)
-    most = None if parsed_calls.is_only_files else MOST_CALLS  # files are one change, of which none may be missing
+    most = None if parsed_calls.is_only_files else MOST_CALLS  # files are one change: none may be missing
     return Calls(
         calls=tuple(map(_canonical, parsed_calls.calls[:most])),
         fault=parsed_calls.fault,
@@ -130,11 +130,11 @@ def _block(spec: ToolSpec, head: str, body: str) -> list[ToolCall]:
     return [ToolCall(name=spec.name, arguments=given)]
 
 
-# --- what leaks from chat templates
+# --- forms that leak from chat templates
 
 
 def _read_leaked(text: str) -> Iterator[ToolCall]:
-    """Calls in the first of the known forms that the text holds any of."""
+    """Yield the calls in the first known form that the text contains."""
     for form in (_xml, _read_tagged, _read_marked, _bare):
         calls = list(form(text))
         if calls:
@@ -145,7 +145,7 @@ def _read_leaked(text: str) -> Iterator[ToolCall]:
 def _xml(text: str) -> Iterator[ToolCall]:
     for calls, parameters in ((_XML, _XML_PARAMETER), (_INVOKE, _INVOKE_PARAMETER)):
         for name, inside in calls.findall(text):
-            # Without the newlines that its tags stand on.
+            # Without the newlines beside its tags.
             given = {key: value.removeprefix("\n").removesuffix("\n") for key, value in parameters.findall(inside)}
             yield ToolCall(name=name, arguments=given)
 
@@ -155,7 +155,7 @@ def _read_tagged(text: str) -> Iterator[ToolCall]:
 
 
 def _read_marked(text: str) -> Iterator[ToolCall]:
-    """`[TOOL_CALLS]` and harmony: a marker, perhaps a name, and JSON."""
+    """Yield calls of `[TOOL_CALLS]` and harmony: a marker, perhaps a name, and JSON."""
     for marker in (_MISTRAL, _HARMONY):
         for match in marker.finditer(text):
             data = _decode_json(text, match.end())
@@ -182,7 +182,7 @@ def _object(text: str) -> dict[str, Any] | None:
 
 
 def _call_of(data: object) -> ToolCall | None:
-    """The call that a JSON object describes; only names of tools count, any other object is data."""
+    """Return the call that a JSON object describes; None if it names no tool, since other objects are data."""
     if not isinstance(data, Mapping):
         return None
     inner = data.get("function")
@@ -201,7 +201,7 @@ def _call_of(data: object) -> ToolCall | None:
 
 
 def _files(reply: Completion) -> Calls:
-    """Whole files and edits in the form of a reply without tools, as calls that write them."""
+    """Return the whole files and edits of a reply without tools as calls that write them."""
     try:
         parsed = parse(reply)
     except BadReply:

@@ -1,8 +1,8 @@
 """The text of a whole commit in one buffer, so that a search over thousands of files takes milliseconds.
 
-Each commit is read once into a temporary file without a name and mapped into memory: the operating system keeps what
-fits and drops the rest, and the daemon's own memory holds the offsets alone. Files that are binary, not UTF-8 or larger
-than `MAX_FILE_BYTES` are not searched; neither is what follows `MAX_BYTES` of text.
+Each commit is read once into a nameless temporary file and mapped into memory: the operating system keeps the pages
+that fit and drops the rest, and the daemon itself only stores the offsets. Files that are binary, not UTF-8 or larger
+than `MAX_FILE_BYTES` are not searched; nor are files beyond `MAX_BYTES` of text.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ MAX_BYTES = 256_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corpus:
-    """All texts of a commit, one after the other; `spans` has each path's start and end in `buffer`."""
+    """All texts of a commit, concatenated; `spans` has each path's start and end in `buffer`."""
 
     buffer: mmap.mmap | bytes
     paths: tuple[str, ...]
     starts: tuple[int, ...]
     spans: Mapping[str, tuple[int, int]] = field(repr=False)
     left_out: int = 0
-    """How many files are not in it."""
+    """Number of files that are not in the buffer."""
 
     def release(self) -> None:
-        """Give its pages back to the operating system's cache; the next search gets them from there."""
+        """Return the pages to the operating system's cache; the next search reads them from there."""
         if isinstance(self.buffer, mmap.mmap):
             self.buffer.madvise(mmap.MADV_DONTNEED)
 
     def path_at(self, offset: int) -> str:
-        """The file that an offset lies in."""
+        """Return the file at an offset."""
         return self.paths[bisect_right(self.starts, offset) - 1]
 
 
@@ -71,14 +71,14 @@ def _is_text(raw: bytes) -> bool:
 
 
 class CorpusCache:
-    """The corpora of the commits that were searched last. Thread-safe."""
+    """The corpora of the most recently searched commits. Thread-safe."""
 
     def __init__(self, most: int = 4) -> None:
         self._most, self._lock = most, threading.Lock()
         self._corpora: OrderedDict[str, Corpus] = OrderedDict()
 
     def get(self, tree: Tree) -> Corpus:
-        """That of a tree's commit, read now if need be."""
+        """Return the corpus of a tree's commit; it is read now if it is not cached."""
         with self._lock:
             if tree.commit in self._corpora:
                 self._corpora.move_to_end(tree.commit)
@@ -92,21 +92,21 @@ class CorpusCache:
 
 
 def line_bounds(buffer: mmap.mmap | bytes, offset: int) -> tuple[int, int]:
-    """Find the beginning and end of an offset's line (exclusive, without its newline)."""
+    """Return the start and end of an offset's line; the end excludes the newline."""
     start = buffer.rfind(b"\n", 0, offset) + 1
     end = buffer.find(b"\n", offset)
     return start, len(buffer) if end < 0 else end
 
 
 def count_lines(buffer: mmap.mmap | bytes, start: int, end: int) -> int:
-    """How many newlines lie between two offsets."""
+    """Count the newlines between two offsets."""
     return buffer[start:end].count(b"\n")
 
 
 def matching_lines(pattern: object, buffer: mmap.mmap | bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Start and end of each line between two offsets in which a compiled pattern matches, each line once.
+    """Yield start and end of each line between two offsets that matches a compiled pattern, each line once.
 
-    A match that reaches over the end of its line is none: it could reach into the next file.
+    A match that extends beyond the end of its line does not count, because it could reach into the next file.
     """
     at = start
     while at <= end:

@@ -1,7 +1,7 @@
-"""A reply in words that ends the work without a file, as the tool call that says the same: done, ask or cannot.
+"""Reads a reply in words that ends the work without a file as the corresponding tool call: done, ask or cannot.
 
-A model that is asked for files is told of one line for each. Whoever says it in sentences is understood as well, if the
-reply holds nothing else and says it twice: a wrong guess would cost its owner a question.
+A model that is asked for files is shown one line for each ending. Free sentences are accepted too, if the reply
+contains nothing else and the model repeats them: a wrong guess would cost the owner a question.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _CANNOT = re.compile(
 
 
 def read_stated(reply: Completion) -> Said | None:
-    """Read the ending that a reply states at its beginning; None where it names a file."""
+    """Return the ending that a reply states at its beginning; None if there is none or if the reply names a file."""
     text = reply.text.strip()
     lines = list(dropwhile(_PASSED_OVER.fullmatch, text.split("\n")))
     if not lines or reply.backend == BUILT_IN or reply.tool_calls or not (match := _SAYS.match(lines[0])):
@@ -70,7 +70,7 @@ def read_stated(reply: Completion) -> Said | None:
 
 
 def read_implied(reply: Completion) -> Said | None:
-    """Read the ending from a reply that is nothing but a few sentences, where they say one of the three plainly."""
+    """Return the ending that a reply of only a few sentences clearly implies; else None."""
     text = reply.text.strip()
     is_complete = reply.finish is Finish.STOP and not reply.tool_calls and reply.backend != BUILT_IN
     if not (is_complete and 0 < len(text) <= _MOST_CHARS) or blocks(text) or find_json(text) is not None:

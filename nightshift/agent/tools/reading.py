@@ -1,4 +1,4 @@
-"""The tools that look: `list_files`, `search` and `read_file`, over the base commit with the change on top."""
+"""The read-only tools `list_files`, `search` and `read_file`, over the base commit with the change on top."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from nightshift.core.text.patterns import compile_bytes
 MOST_FILES = 200
 MATCHES_A_PAGE = 50
 MOST_MATCHES = 1000
-"""More matches than this are counted no further."""
+"""Counting of matches stops here."""
 LINE_CHARS = 200
 READ_LINE_CHARS = 1000
 OUTLINE_LINES = 400
-"""A file that is longer is answered with its outline first."""
+"""Lines above which a file is first answered with its outline."""
 _OUTLINED = 150
 
 
 def list_files(view: View, asked: arguments.ListFiles) -> str:
-    """The paths below a folder, or their folders with counts where they are too many."""
+    """List the paths below a folder, or its subfolders with counts if there are too many paths."""
     paths = _select_paths(view, asked.path, asked.glob)
     if not paths:
         return _nothing_at(view, asked.path, asked.glob)
@@ -39,7 +39,7 @@ def list_files(view: View, asked: arguments.ListFiles) -> str:
 
 
 def _folders(paths: Sequence[str], below: str) -> list[str]:
-    """The entries right below a folder: files by name, folders with how many files they hold; at most `MOST_FILES`."""
+    """List the direct entries of a folder, at most `MOST_FILES`: files by name, folders with their number of files."""
     start = len(below) + 1 if below else 0
     counts = Counter(path[start:].split("/", 1)[0] + "/" if "/" in path[start:] else path[start:] for path in paths)
     prefix = below + "/" if below else ""
@@ -59,7 +59,7 @@ def _select_paths(view: View, below: str, glob: str) -> list[str]:
 
 @lru_cache(maxsize=256)
 def _glob(glob: str) -> re.Pattern[str]:
-    """A glob over whole paths; one without a slash is about names. `**/` is any number of folders."""
+    """Compile a glob over whole paths; without a slash it matches names. `**/` matches any number of folders."""
     parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]/]+\]|\{[^{}]*\})", glob.removeprefix("./").lstrip("/"))
     text = "".join(map(_glob_part, parts))
     return re.compile(rf"\A{text}\Z" if "/" in glob.strip("/") else rf"(?:\A|/){text}\Z")
@@ -86,7 +86,7 @@ def _nothing_at(view: View, below: str, glob: str) -> str:
 
 
 def missing(view: View, path: str) -> str:
-    """That there is no such file, and what is called alike."""
+    """Return a message that there is no such file, with similar paths."""
     paths = view.paths()
     name = path.rsplit("/", 1)[-1]
     same = [candidate for candidate in paths if candidate.rsplit("/", 1)[-1] == name]
@@ -99,10 +99,10 @@ def missing(view: View, path: str) -> str:
 
 
 def search(view: View, corpora: CorpusCache, asked: arguments.Search) -> str:
-    """The matching lines, a page of them, each with its path and number, and how many there are.
+    """Return a page of matching lines, each with its path and line number, and the number of matches.
 
     Raises:
-        BadReply: the pattern is none.
+        BadReply: the pattern is invalid, or the path does not exist.
     """
     try:
         pattern = compile_bytes(asked.pattern, multiline=True)
@@ -143,7 +143,7 @@ def _line(raw: bytes) -> str:
 
 
 def _matches(view: View, corpus: Corpus, pattern: Any, asked: arguments.Search) -> Iterator[tuple[str, Any, bytes]]:
-    """Path, a function that counts the line's number, and the line: changed files first, then those of the base."""
+    """Yield path, a function that counts the line number, and the line: changed files first, then those of the base."""
     changed = [path for path, text in view.change.items() if text is not None]
     glob = _glob(asked.glob) if asked.glob else None
 
@@ -173,10 +173,10 @@ def _matches(view: View, corpus: Corpus, pattern: Any, asked: arguments.Search) 
 
 
 def read_file(view: View, asked: arguments.ReadFile, *, most_chars: int) -> str:
-    """Numbered lines, or the outline of a long file where no place was named.
+    """Return numbered lines, or the outline of a long file if no start line was given.
 
     Raises:
-        BadReply: there is no such text file, or it is shorter than that.
+        BadReply: there is no such text file, or it is shorter than the start line.
     """
     if asked.path not in view:
         if _select_paths(view, asked.path, ""):
@@ -211,7 +211,7 @@ def _number_lines(path: str, lines: list[str], start: int, count: int, most_char
 
 
 def _outline(path: str, text: str) -> list[str]:
-    """The signatures of a file, each with its line; found by the first line that begins so, in order."""
+    """Return the signatures of a file with their line numbers, found by the first matching line, in order."""
     shown_lines, at = list[str](), 0
     lines = text.split("\n")
     for signature in face(path, text):

@@ -1,4 +1,4 @@
-"""The tools that execute: `run` a command and `run_tests`, in throw-away sandbox jobs; neither decides anything."""
+"""The tools `run` and `run_tests`, which execute in throw-away sandbox jobs; their results decide nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from nightshift.core.text.formats import duration
 OUTPUT_CHARS = 10_000
 MOST_TEST_FILES = 100
 NO_VERDICT = "this is no verdict"
-"""Stands in each result of tests that ran."""
+"""Appears in each result of a test run."""
 _ENDED = {
     Ended.TIMEOUT: "it was stopped at its time limit",
     Ended.OUTPUT_LIMIT: "it was stopped because it wrote too much",
@@ -35,7 +35,7 @@ _ENDED = {
 async def run(
     asked: arguments.Run, draft: Draft, context: AttemptContext, state: AttemptState, services: AgentServices
 ) -> tuple[str, bool]:
-    """Run a command on a copy of the files; text files that it wrote become part of the change, as far as they may."""
+    """Run a command on a copy of the files; text files that it writes become part of the change if they are allowed."""
     if services.shell is None:
         raise BadReply("run: there is no sandbox for commands here.")
     limits = replace(context.run_limits, cpu_s=min(asked.timeout, context.run_limits.cpu_s))
@@ -70,7 +70,7 @@ def _report(result: ShellResult, written: list[str], refused: list[str]) -> str:
 
 
 def head_and_tail(text: str, most: int = OUTPUT_CHARS) -> str:
-    """A text, or its first and last halves of `most` characters with a line between them that counts what is gone."""
+    """Return a text; of a long one its first and last `most` / 2 characters, with a line that counts the omission."""
     if len(text) <= most:
         return text
     half = most // 2
@@ -82,7 +82,7 @@ def head_and_tail(text: str, most: int = OUTPUT_CHARS) -> str:
 async def run_tests(
     asked: arguments.RunTests, draft: Draft, context: AttemptContext, state: AttemptState, services: AgentServices
 ) -> tuple[str, bool]:
-    """Run test files on the change as it is: those named, or those that a verdict would run."""
+    """Run test files on the current change: the named ones, or those that a verdict would run."""
     only = _test_files(asked.files, draft) if asked.files else ()
     own = {**state.own_tests, **{path: text for path, text in draft.test_changes.items() if text is not None}}
     gone = tuple(path for path, text in draft.test_changes.items() if text is None)
@@ -98,7 +98,7 @@ async def run_tests(
 async def find_contradiction(
     draft: Draft, context: AttemptContext, state: AttemptState, services: AgentServices
 ) -> str:
-    """Say what contradicts that a task is done: a file that given tests need, or given tests that fail; else nothing.
+    """Return what contradicts that a task is done: a file that given tests need, or failing given tests; else empty.
 
     Raises:
         SandboxError: nothing could be run.
@@ -114,10 +114,10 @@ async def find_contradiction(
 
 
 def _test_files(named: tuple[str, ...], draft: Draft) -> tuple[str, ...]:
-    """Paths of test files, those below folders included; what stands behind `::` is left out.
+    """Return the paths of named test files, including those in named folders; anything after `::` is ignored.
 
     Raises:
-        BadReply: one of them is no test file.
+        BadReply: a name is not a test file.
     """
     view, test_files = draft.view, list[str]()
     paths = view.paths()

@@ -1,4 +1,4 @@
-"""The tools as models are told of them, with names and arguments of the shape that models were trained on."""
+"""The tool specifications that models see; names and arguments resemble those that models were trained on."""
 
 from __future__ import annotations
 
@@ -112,15 +112,15 @@ ALIASES = {
     **dict.fromkeys(("test", "tests", "pytest", "run_test"), RUN_TESTS.name),
     **dict.fromkeys(("finish", "submit", "complete", "task_done", "attempt_completion"), DONE.name),
 }
-"""Names by which models call a tool that they know from elsewhere."""
+"""Names that other programs give to these tools, and under which models call them."""
 
 
 def is_outside(name: str) -> bool:
-    """Whether a tool of that name would be one of a server (`server__tool`), and none of these."""
+    """Check whether a tool of that name belongs to a server (`server__tool`) and is not one of these."""
     return "__" in name
 
 
 def find_tool(name: str) -> ToolSpec | None:
-    """The tool of that name, or of one that other programs give it; None for none."""
+    """Return the tool with that name or alias; None if there is none."""
     wanted = ALIASES.get(name, name)
     return next((spec for spec in WORKING if spec.name == wanted), None)

@@ -1,7 +1,7 @@
-"""Runs a tool call: finds the tool, reads its arguments, and says in words what came of it.
+"""Runs a tool call: finds the tool, reads its arguments, and describes the result in words.
 
-Whatever a call holds, it ends with a text for the model; only what the world around it raises (a sandbox that cannot be
-set up, a cancelled task) goes further.
+Whatever a call contains, it ends with a text for the model. Only errors from outside (a sandbox that cannot be set up,
+a cancelled task) are raised.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from nightshift.core.tools import ToolCall, ToolSpec
 READ_CHARS, READ_CHARS_SMALL = 8000, 4000
 SMALL_WINDOW = 32_000
 MOST_MISSES = 2
-"""After so many edits in a row that missed a file, small models get on only by writing it anew."""
+"""Consecutive failed edits of a file after which it must be rewritten whole; small models do not recover otherwise."""
 
 _OTHERS_SHELL = (
     "(`run` takes one command line. Files are changed by `edit`, `write_file` or a patch, not by the shell.)"
 )
 
 Ending = arguments.Done | Question
-"""Tools that end a conversation: the change is complete, or the owner must say something first."""
+"""Ways to end a conversation: the change is complete, or the owner must answer first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """The result of a call. `ending` is set where the call ends the conversation."""
+    """The result of a call. `ending` is set if the call ends the conversation."""
 
     text: str
     ok: bool = True
@@ -54,13 +54,13 @@ class Toolbox:
     """The tools of one step.
 
     Args:
-        tools: those that the model may call.
-        draft: the change, which the writing ones alter; the reading ones see it.
+        tools: the tools that the model may call.
+        draft: the change; writing tools modify it, reading tools see it.
         context: the task.
         state: the attempt, for its packages and tests.
         services: shell, suite and the texts of commits.
-        gauge: of the model; a small window is given shorter texts.
-        servers: tools of servers, which may be called as well.
+        gauge: of the model; a small window gets shorter texts.
+        servers: tools of servers, which may also be called.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Toolbox:
             return ToolResult(text=str(bad), ok=False)
 
     def _apply_patch(self, patch: str) -> ToolResult:
-        """Apply a patch in Codex's form, by whatever tool it came."""
+        """Apply a patch in Codex's form, whichever tool carried it."""
         taken = self.draft.take(parse(Completion(text=patch, backend="", model="")))
         wrong = [*taken.faults, *(f"{path} {why}." for path, why in taken.refused)]
         done = f"Success: patched {', '.join(taken.paths)}." if taken.paths else "Nothing was changed by the patch."
@@ -139,7 +139,7 @@ class Toolbox:
         assert_never(asked)
 
     def _edit(self, asked: arguments.Edit) -> str:
-        """Make an edit; where two in a row missed a short file, it has to be written as a whole."""
+        """Make an edit; after two consecutive misses in a short file, the model must write the whole file."""
         path, text = asked.path, self.draft.view.text(asked.path) or ""
         must_write = f"Send all of {path} by write_file. It holds now:\n{text}"
         if self._misses[path] >= MOST_MISSES:
@@ -161,20 +161,20 @@ class Toolbox:
         return ToolResult(text=text, ok=ok)
 
     def _owners(self, question: Question) -> ToolResult:
-        """Return the owner's words so far, or the end until he says something."""
+        """Return the owner's earlier answer, or the end of the conversation until the owner answers."""
         answer = self.answer_to(question)
         if answer is None:
             return ToolResult(text="This goes to the owner.", ending=question)
         return ToolResult(text=f"{ASKED_BEFORE} {answer}")
 
     def answer_to(self, question: Question) -> str | None:
-        """Find the owner's answer to a question; None where he was not asked."""
+        """Return the owner's answer to a question; None if the owner was not asked."""
         return answer_to(self._context, question)
 
     async def finish(self, asked: arguments.Done) -> ToolResult:
-        """End the work, unless a changed file is none of its kind, or nothing was changed and a given test fails.
+        """End the work, unless a changed file has a syntax error, or nothing was changed and a given test fails.
 
-        Either is cheaper to mend now than after a failed run.
+        Both faults are cheaper to fix now than after a failed run.
         """
         view = self.draft.view
         for path in self.draft.change:
@@ -189,7 +189,7 @@ class Toolbox:
 
 
 def patch_in(call: ToolCall) -> str:
-    """The patch in Codex's form that a call holds; empty where it holds none."""
+    """Return the patch in Codex's form that a call contains; empty if there is none."""
     if call.name in {specs.WRITE_FILE.name, specs.EDIT.name}:
         return ""
     given = [*call.arguments.values()]
@@ -198,5 +198,5 @@ def patch_in(call: ToolCall) -> str:
 
 
 def as_json(arguments: Mapping[str, Any]) -> str:
-    """The arguments as they are stored and compared."""
+    """Return the arguments in the form in which they are stored and compared."""
     return json.dumps(arguments, ensure_ascii=False, sort_keys=True, default=str)

@@ -1,4 +1,4 @@
-"""The tools that change files: `edit` and `write_file`, through the same checks as every other change."""
+"""The tools `edit` and `write_file`; they go through the same checks as every other change."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _PLACES = 8
 
 
 def edit(draft: Draft, asked: arguments.Edit) -> str:
-    """Replace a text that stands once, or with `all` wherever it stands; nothing changes when the call is refused.
+    """Replace a unique text, or every occurrence with `all`; a refused call changes nothing.
 
-    A text that is not there character for character is looked for as whole lines, indented otherwise or with other
-    blank lines between them (`agent.replies.edits`). An edit that would break a file's syntax is refused.
+    If the text is not found character for character, whole lines are matched, with other indentation or other blank
+    lines between them (`agent.replies.edits`). An edit that would break a file's syntax is refused.
 
     Raises:
-        BadReply: no such file, not there, there more than once, not allowed, or no valid file afterwards.
+        BadReply: there is no such file, the text is missing or ambiguous, or the edit is forbidden or breaks the file.
     """
     path = asked.path
     text = draft.view.text(path)
@@ -39,7 +39,7 @@ def edit(draft: Draft, asked: arguments.Edit) -> str:
 
 
 def _is_made(text: str, before: str, asked: arguments.Edit) -> bool:
-    """Tell whether an edit was made already: its new text stands there once, around the old one if that does too."""
+    """Check whether an edit was already made: its new text occurs once, and contains the old one if that remains."""
     old, new = asked.old, asked.new
     if not (old.strip() and new.strip()) or old == new or new in before or text.count(new) != 1 or text.count(old) > 1:
         return False
@@ -74,7 +74,7 @@ def _lines_of(text: str, part: str) -> str:
 
 
 def _around(old: str, new: str) -> str:
-    """The lines that changed as they are now, numbered, with one line around them."""
+    """Return the changed lines in their new form, numbered, with one line of context on each side."""
     before, after = old.split("\n"), new.split("\n")
     shortest = min(len(before), len(after))
     head = next((n for n in range(shortest) if before[n] != after[n]), shortest)
@@ -88,7 +88,7 @@ def write_file(draft: Draft, asked: arguments.WriteFile) -> str:
     """Write or remove a file.
 
     Raises:
-        BadReply: that is not allowed, or there is nothing to remove.
+        BadReply: the file may not be written, or there is nothing to remove.
     """
     path = asked.path
     if asked.delete or asked.content is None:

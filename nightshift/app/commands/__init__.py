@@ -1,1 +1,1 @@
-"""The commands of the command line that are the application's own, and the API of a home whose daemon is down."""
+"""The application's own commands of the command line, and the API of a home whose daemon is down."""

@@ -1,4 +1,4 @@
-"""`nightshift bench`: what models are worth on tasks from a repository's own history."""
+"""`nightshift bench`: compares models on tasks from a repository's own history."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from nightshift.storage.db.codec import to_json_value
 
 
 def mine(session: Session, repo: str, *, commits: int, items: int) -> int:
-    """Find commits that may be items, run their tests, and say what each filter dropped.
+    """Find commits that may become items, run their tests, and print what each filter dropped.
 
     Args:
-        session: whose home keeps what is found.
+        session: whose home keeps the items.
         repo: a checkout, or a folder in one.
-        commits: of the history so many are looked at, the newest.
-        items: validation stops after so many new ones; what is left waits for the next call.
+        commits: the number of newest commits that are examined.
+        items: validation stops after this number of new items; the rest waits for the next call.
 
     Raises:
-        GitError: it is no repository that can be used.
+        GitError: `repo` is not a usable repository.
         SandboxError: nothing can be run here.
     """
     with open_repository(session, repo) as here:
@@ -62,16 +62,18 @@ def mine(session: Session, repo: str, *, commits: int, items: int) -> int:
 
 
 def open_repository(session: Session, repo: str) -> AbstractContextManager[Opened]:
-    """A repository with what the benchmark of the session's home knows of it; see `app.benchmark.open_results`."""
+    """Return a context manager that opens a repository and its benchmark data; see `app.benchmark.open_results`."""
     return open_results(session.settings, str(Path(repo).expanduser().resolve()))
 
 
 def run(session: Session, values: Values) -> int:
-    """Let arms solve a repository's items, or go on with the run of a key, whose arms, mode, items and rounds hold.
+    """Let arms solve a repository's items, or continue the run with a key.
+
+    That run's arms, mode, items and rounds then hold.
 
     Raises:
-        BenchmarkError: what is asked for cannot be run.
-        GitError: it is no repository that can be used.
+        BenchmarkError: the request cannot be run.
+        GitError: the path is not a usable repository.
         SandboxError: nothing can be run here.
     """
     file, models, key = values["arms"], values["models"], values["run"]
@@ -112,7 +114,7 @@ def report(session: Session, repo: str, mode: str | None) -> int:
     """Print the figures of a repository.
 
     Raises:
-        BenchmarkError: nothing is known of it.
+        BenchmarkError: the benchmark has no data about it.
         StoreError: the database cannot be read.
     """
     settings = session.settings
@@ -126,18 +128,18 @@ def report(session: Session, repo: str, mode: str | None) -> int:
 
 
 def use(session: Session, repo: str, *, mode: str | None, yes: bool, off: bool) -> int:
-    """Show which arm of each model did best, and take that over for the repository's tasks, or take it back.
+    """Show which arm of each model did best, and apply these results to the repository's tasks, or stop applying them.
 
     Args:
-        session: whose home has the results, and keeps what is taken over.
+        session: whose home has the results, and keeps what is applied.
         repo: a checkout, or a folder in one.
-        mode: of the results; None for that of the newest run.
-        yes: take it over; else nothing is changed.
-        off: take back what was taken over before.
+        mode: of the results; None means the mode of the newest run.
+        yes: apply the results; otherwise nothing is changed.
+        off: stop applying earlier results.
 
     Raises:
-        BenchmarkError: there is nothing to take over.
-        GitError: it is no repository.
+        BenchmarkError: there are no results to apply.
+        GitError: `repo` is not a repository.
         StoreError: a database cannot be read.
     """
     settings = session.settings

@@ -1,6 +1,6 @@
-"""`nightshift doctor`: what was found, in columns, with the mend below each thing that is not as it should be.
+"""`nightshift doctor`: prints all findings as a table, and below it how to fix each problem.
 
-It goes without the daemon and without a session: whatever is broken, there is an answer.
+The command needs neither the daemon nor a session, so it answers whatever is broken.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TONES: Mapping[str, Tone] = {"ok": Tone.GOOD, "note": Tone.DIM, "warning": Tone.
 
 
 def doctor(out: Printer, home: Path | None, *, deep: bool) -> int:
-    """Look at everything; 0 without faults, 1 with."""
+    """Run all checks; return 0 without faults, 1 with faults."""
     sections = examine(check_context(home, deep=deep))
     gravest = str(worst(sections))
     if out.as_json:
@@ -56,7 +56,7 @@ def _row(section: str, finding: Finding) -> list[Cell]:
 
 
 def _mend(section: str, finding: Finding) -> list[Cell]:
-    """The text once more, because a narrow terminal cuts it in the table, and what to do."""
+    """Return the finding's text again, because a narrow terminal cuts it in the table, and how to fix it."""
     tone = TONES[finding.grade]
     return [Cell(f"{finding.grade}: {section}, {finding.what}: {finding.text}", tone), Cell(f"    {finding.mend}")]
 

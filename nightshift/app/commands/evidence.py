@@ -1,4 +1,7 @@
-"""`nightshift verify` and `nightshift proof`: whether a commit still holds, and its proof, with or without a daemon."""
+"""`nightshift verify` and `nightshift proof`: check whether a commit still holds, and write its proof.
+
+Both work with and without a daemon.
+"""
 
 from __future__ import annotations
 
@@ -39,13 +42,13 @@ _VERIFY_TONES: Mapping[str, Tone] = {
 
 
 def verify(session: Session, name: str, repo: str) -> int:
-    """Look at a commit again, in a warm sandbox of the daemon where one runs, else in one of this process.
+    """Verify a commit again, in a warm sandbox of the daemon if one runs, otherwise in a sandbox of this process.
 
-    Returns 0 when it holds, 1 when it does not or is a draft, 5 when nothing could be run.
+    Returns 0 if it holds, 1 if it does not or is a draft, 5 if nothing could be run.
 
     Raises:
         UnknownCommit: there is no such commit.
-        AmbiguousName: several fit.
+        AmbiguousName: several commits match.
         NoEvidence: it has no note.
         GitError: the repository cannot be used.
     """
@@ -59,13 +62,14 @@ def verify(session: Session, name: str, repo: str) -> int:
 def ask_daemon(session: Session, name: str) -> Report | None:
     """Have the daemon verify a commit of its ledger.
 
-    Returns None where no daemon runs, or it cannot: it knows no such commit, verifies another one, or is told to stop.
+    Returns None if no daemon runs or if it cannot verify the commit: it does not know the commit, verifies another one,
+    or is stopping.
     """
     if not is_held(session.access.places.lock_file):
         return None
     try:
         named = session.get("/api/resolve", name=name)
-        if named.commit is None or named.by == "branch":  # a branch may have moved since
+        if named.commit is None or named.by == "branch":  # the branch may have moved since
             return None
         path = f"/api/commit/{named.commit}"
         state = session.post(f"{path}/verify")
@@ -78,11 +82,11 @@ def ask_daemon(session: Session, name: str) -> Report | None:
             with suppress(NightshiftError):  # it has just ended
                 session.post(f"{path}/verify/cancel")
             raise
-    except NightshiftError:  # the daemon is only the faster way: the slower one says what is wrong
+    except NightshiftError:  # the daemon is only the faster way; the slower one reports the error
         return None
     last = state.last
     if not (began and last) or datetime.fromisoformat(last.at) < datetime.fromisoformat(began):
-        return None  # somebody cancelled it
+        return None  # the verification was cancelled
     return Report(
         commit=named.commit,
         subject=named.title,
@@ -96,11 +100,11 @@ def ask_daemon(session: Session, name: str) -> Report | None:
 
 
 def proof(session: Session, name: str, repo: str, out: Path | None) -> int:
-    """Write the proof of a commit into a file, without the daemon.
+    """Write the proof of a commit to a file, without the daemon.
 
     Raises:
         UnknownCommit: there is no such commit.
-        AmbiguousName: several fit.
+        AmbiguousName: several commits match.
         NoEvidence: it has no note.
         GitError: the repository cannot be used.
         click.UsageError: the file cannot be written.

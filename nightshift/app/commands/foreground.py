@@ -1,4 +1,4 @@
-"""`nightshift run` while no daemon runs: the task is worked on in this very process."""
+"""`nightshift run` without a running daemon: this process works on the task."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nightshift.server.schemas import log_line
 
 
 def run(session: Session, values: Values) -> int:
-    """Work on a task until it ends, and say how."""
+    """Work on a task until it ends, and print its outcome."""
 
     def on_event(event: Event) -> None:
         show_progress(session, log_line(event if event.at else replace(event, at=utc_now())))

@@ -1,7 +1,7 @@
 """`nightshift mcp`: the server of the Model Context Protocol on standard input and output, for one assistant.
 
-Each call looks for the daemon anew, so that the assistant need not care when it starts and stops; without one, tasks
-can be added and read. Standard output belongs to the protocol.
+Each call looks for the daemon again, so the daemon may start and stop at any time. Without a daemon, tasks can be added
+and read. Standard output belongs to the protocol.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from nightshift.server.mcp.api import Reply, Request
 
 
 class SessionApi:
-    """The API as a session reaches it; a connection is for one thread, so each request has its own."""
+    """The API as a session reaches it.
+
+    Each request has its own connection, because a connection belongs to one thread.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -27,7 +30,7 @@ class SessionApi:
         """Send one request.
 
         Raises:
-            NightshiftError: nobody answers it, or he refuses.
+            NightshiftError: nothing answers the request, or it is refused.
         """
         return await anyio.to_thread.run_sync(self._send, request)
 
@@ -44,7 +47,7 @@ def serve(session: Session) -> int:
     """Serve until the other end is closed.
 
     Raises:
-        ExtraMissing: the packages for it are not installed, and are not to be.
+        ExtraMissing: the needed packages are not installed, and may not be installed.
     """
     if find_spec("mcp") is None:
         emit = lambda event: print(event.message, file=sys.stderr)  # noqa: E731

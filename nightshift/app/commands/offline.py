@@ -1,8 +1,8 @@
 """The API in this process, for a home whose daemon is down: the server's own application over the home's database.
 
-Reading opens the database read-only and creates nothing. Writing goes through the same queue manager as in the daemon,
-so tasks wait in the queue until it starts; several processes may write, each through its own `Database`. The status
-needs no application: it is what the API would answer, from the same function.
+Reading opens the database read-only and creates nothing. Writing uses the same queue manager as the daemon, so tasks
+wait in the queue until it starts; several processes may write, each through its own `Database`. The status needs no
+application: the function that also serves the API returns it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from nightshift.git.manager import GitManager
 
 CREATING = frozenset({"/api/task", "/api/pause", "/api/resume", "/api/checkpoint"})
-"""The paths that create a database when they are posted to a home without one; all other paths need one."""
+"""Paths whose POST creates the database of a home that has none; all other paths need an existing database."""
 EMPTY = "no database yet: nothing was ever submitted"
 T = TypeVar("T")
 
@@ -49,12 +49,12 @@ T = TypeVar("T")
 class OfflineConnection(Connection):
     """Answers requests from the database of a home; for one thread.
 
-    For a home without a database an empty one in a temporary folder answers. Errors of the store and bugs are
-    raised to the caller instead of being answered with status 500, as there is no log that could have the details.
+    A home without a database is served from an empty database in a temporary folder. Errors of the store and bugs are
+    raised to the caller and not answered with status 500, because there is no log for the details.
 
     Args:
-        session: whose home it is; its settings are read by requests for more than the status.
-        why: no daemon answers.
+        session: whose home it is; requests other than the status read its settings.
+        why: the reason why no daemon answers.
     """
 
     def __init__(self, session: Session, why: str) -> None:
@@ -62,7 +62,7 @@ class OfflineConnection(Connection):
         self._session, self._db_path, self._open = session, session.access.places.db_path, ExitStack()
 
     def status(self, wall_s: float = ANSWER_WALL_S) -> Answer:  # noqa: ARG002  # nobody is waited for
-        """The daemon as a whole, as far as its database knows.
+        """Return the status of the daemon as far as its database contains it.
 
         Raises:
             StoreError: the database cannot be opened or read.
@@ -136,12 +136,12 @@ class OfflineConnection(Connection):
 
 
 def make_application(database: Database, settings: Settings, tree: Callable[[str | None, str], Tree]) -> Flask:
-    """The API on a database that no daemon is behind, with the part of it that the command line uses.
+    """Make the API over a database without a daemon, limited to the modules that the command line uses.
 
     Args:
         database: closed by the caller.
         settings: of its home.
-        tree: opens a commit, as `AppContext` says.
+        tree: opens a commit, see `AppContext`.
     """
     from nightshift.app.environments import list_environments  # noqa: PLC0415  # the whole server, as above
     from nightshift.app.submission import choose_language_here  # noqa: PLC0415  # as above
@@ -181,13 +181,13 @@ def make_application(database: Database, settings: Settings, tree: Callable[[str
         tree=tree,
         commit_actions=_CommitActions(settings),
     )
-    # All of the API would take a tenth of a second longer to import.
+    # The whole API would take a tenth of a second longer to import.
     modules = (tasks, timeline, approvals, brief, commits, environments, running, steering, logs)
     return create_api(context, [endpoint for module in modules for endpoint in module.routes.endpoints])
 
 
 class _CommitActions:
-    """Actions on commits in this process; each is over when it returns."""
+    """Runs actions on commits in this process; each is finished when its method returns."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -224,7 +224,7 @@ def _check(spec: TaskSpec, settings: Settings, database: Database) -> None:
 
 
 def read_stopped_status(database: Database) -> DaemonStatus:
-    """Read the status of a stopped daemon from the database, and as of when it holds."""
+    """Read the status of a stopped daemon from the database; a notice gives the time of its last event."""
     last = EventLog(database).last(1)
     at = last[0].at if last else None
     notice = f"daemon stopped, as of {at.astimezone():%Y-%m-%d %H:%M:%S}" if at else "daemon stopped"

@@ -1,7 +1,7 @@
-"""The effective settings of a repository: shown with where each value comes from, set and removed.
+"""The effective settings of a repository: shows them with their sources, sets and removes them.
 
-It is done here and not by the daemon, which looks into the database when it begins an attempt: what decides which code
-is let through cannot be set over its API.
+The command writes to the database itself, and the daemon reads the database when it begins an attempt. Settings that
+decide which code is let through must not be writable over the daemon's API.
 """
 
 from __future__ import annotations
@@ -46,12 +46,14 @@ _TONES = {Source.KEPT: Tone.GOOD, Source.FOUND: Tone.PLAIN, Source.SETTINGS: Ton
 
 
 def repository_settings(session: Session, repo: str, words: Sequence[str]) -> int:
-    """Show the effective settings of a repository, after the changes given as `name=value`; `name=` removes one.
+    """Apply changes, given as `name=value`, to the settings of a repository and show the effective ones.
+
+    `name=` removes one.
 
     Raises:
-        click.UsageError: a change cannot be understood.
+        click.UsageError: a change cannot be parsed.
         InvalidTask: names the values that are wrong.
-        GitError: it is no repository.
+        GitError: the path is not a repository.
     """
     changes = dict(map(_change, words))
     with open_service(session.settings, to_change=bool(changes)) as service:
@@ -61,14 +63,14 @@ def repository_settings(session: Session, repo: str, words: Sequence[str]) -> in
 
 
 def check_suite(session: Session, repo: str) -> int:
-    """Run the suite of a repository, without the daemon, and show what can be judged there.
+    """Run the test suite of a repository, without the daemon, and show what can be judged there.
 
-    Returns 0 where something can be judged, 1 where nothing can.
+    Returns 0 if something can be judged, 1 if nothing can.
 
     Raises:
-        GitError: it is no repository.
+        GitError: the path is not a repository.
         SandboxError: nothing can be executed here.
-        CommandBlocked: its command is one of those that never run.
+        CommandBlocked: its test command is one that never runs.
     """
     check = asyncio.run(check_repository(repo, session.settings))
     session.print(to_json_value(check), _tabulate_check(check))
@@ -95,14 +97,14 @@ def _change(word: str) -> tuple[str, Any]:
 
 
 def value_of(name: str, text: str) -> Any:
-    """Return a value as the API takes it, from what was typed."""
+    """Return typed text as the value that the API accepts."""
     if name in _ARE_SWITCHES:
         return _SWITCHES.get(text.strip().lower(), text)
     if name in _NUMBERS:
         try:
             return float(text) if name in FRACTIONS else int(text)
         except ValueError:
-            return text  # refused with what it takes
+            return text  # validation refuses it with the accepted form
     if name in {*_ONE_WORD, "test_command"} or name not in HELP:
         return text
     return [] if text.strip() == _NOTHING else [each for each in text.replace(",", " ").split() if each]
@@ -156,16 +158,16 @@ def _faults(faults: Mapping[str, str]) -> list[Block]:
 
 
 async def check_repository(repo: str, settings: Settings) -> Preflight:
-    """Run the suite of the commit that tasks in a repository start from, in the environment that it declares.
+    """Run the suite of the commit that tasks in a repository start from, in the environment that the commit declares.
 
     Args:
         repo: a checkout or a folder in one.
         settings: of the home whose sandbox is used, and that keeps the result.
 
     Raises:
-        GitError: it is no repository.
+        GitError: `repo` is not a repository.
         SandboxError: nothing can be executed here.
-        CommandBlocked: its command is one of those that never run.
+        CommandBlocked: its test command is one that never runs.
     """
     prefix = orphans.prefix("check")
     with (

@@ -1,10 +1,9 @@
 """`install-service` and `uninstall-service`: the systemd user unit of this checkout and home.
 
-What the unit leaves out matters as much as what it contains. Sandboxes need user namespaces, mounts and, on some
-systems, a setuid bubblewrap or an AppArmor profile that is entered on `exec`. Each of systemd's sandboxing options for
-user services brings NoNewPrivileges or a user namespace of its own, and takes one of these away; so none of them is
-used, and what runs untrusted code is held by Nightshift's own sandboxes. `Delegate` gives those control groups of their
-own.
+The unit deliberately uses none of systemd's sandboxing options. Sandboxes need user namespaces, mounts and, on some
+systems, a setuid bubblewrap or an AppArmor profile that is entered on `exec`. Each sandboxing option for user services
+implies NoNewPrivileges or a user namespace, which takes one of these away. Untrusted code runs in Nightshift's own
+sandboxes instead. `Delegate` gives the sandboxes their own control groups.
 """
 
 from __future__ import annotations
@@ -30,11 +29,12 @@ from nightshift.storage.files.whole import write_whole
 NAME = "nightshift.service"
 MARK = "# Written by `nightshift install-service`; changes are lost when it is written again."
 MARKS = (MARK, "# Written by `cli.py --install-service`; changes are lost when it is written again.")
-"""The first lines by which a unit of ours is known, this version's and earlier ones'."""
+"""The first lines of units written by this version and earlier ones; any other unit is somebody else's."""
 NOTIFY_RELOAD_SINCE = 253
-"""The first systemd with `Type=notify-reload`; older ones get `notify` and a command for the reload."""
+"""The first systemd version with `Type=notify-reload`; older ones get `notify` and a reload command."""
 STOP_MARGIN_S = 40
-"""Beyond draining: replies are stored, sandboxes and streams ended, the database closed and copied."""
+"""Seconds added to the time for draining: to store replies, end sandboxes and streams, and close and copy the database.
+"""
 ENABLE = (
     "systemctl --user daemon-reload",
     f"systemctl --user enable --now {NAME}",
@@ -45,10 +45,10 @@ DISABLE = (f"systemctl --user disable --now {NAME}", "systemctl --user daemon-re
 
 
 def install(session: Session, *, dry_run: bool) -> int:
-    """Write the unit, or with `--dry-run` show it.
+    """Write the unit, or show it with `--dry-run`.
 
     Raises:
-        ConfigError: the file there is somebody else's, or cannot be written.
+        ConfigError: the existing file is somebody else's, or the unit cannot be written.
     """
     path, text = unit_path(), unit_text(_service(session.settings, systemd_version()))
     if not dry_run:
@@ -72,10 +72,10 @@ def install(session: Session, *, dry_run: bool) -> int:
 
 
 def uninstall(session: Session, *, dry_run: bool) -> int:
-    """Remove the unit, or with `--dry-run` print what would be removed.
+    """Remove the unit, or print what would be removed with `--dry-run`.
 
     Raises:
-        ConfigError: the file there is somebody else's, or cannot be removed.
+        ConfigError: the existing file is somebody else's, or cannot be removed.
     """
     path = unit_path()
     there = path.exists()
@@ -95,12 +95,12 @@ def uninstall(session: Session, *, dry_run: bool) -> int:
 
 
 def unit_path() -> Path:
-    """Return the path at which this user's service manager looks for the unit."""
+    """Return the path where this user's service manager looks for the unit."""
     return user_folders().config.parent / "systemd" / "user" / NAME
 
 
 def systemd_version() -> int:
-    """The version that is installed here; a current one where none can be asked."""
+    """Return the installed systemd version; a current one if `systemctl` is missing or does not answer."""
     program = shutil.which("systemctl")
     if program is None:
         return NOTIFY_RELOAD_SINCE
@@ -123,7 +123,10 @@ def _service(settings: Settings, systemd: int) -> Service:
 
 
 def where(settings: Settings) -> Mapping[str, str]:
-    """The variables that lead the daemon to where this shell would look; the manager's own environment may differ."""
+    """Return the variables that make the daemon use this shell's folders.
+
+    The service manager's environment may differ.
+    """
     if settings.folders is None:
         return {"NIGHTSHIFT_HOME": str(settings.home)}
     own = settings.folders
@@ -160,10 +163,10 @@ class Service:
 
 
 def unit_text(service: Service) -> str:
-    """The unit.
+    """Return the text of the unit.
 
     Raises:
-        ConfigError: a path holds a character that no unit file can hold.
+        ConfigError: a path contains a character that a unit file cannot contain.
     """
     return (
         "\n".join([*_head(service), *_start(service), "", *_LIFE, f"TimeoutStopSec={_stop_s(service)}", *_TAIL]) + "\n"
@@ -227,7 +230,7 @@ _TAIL = (
 
 
 def _unit_value(value: object) -> str:
-    """A value that takes the rest of its line."""
+    """Return a value that extends to the end of its line, escaped."""
     text = str(value)
     if any(character in text for character in "\n\r\0"):
         raise ConfigError([f"{text!r} contains a line break, which a unit file cannot say; use another folder"])
@@ -235,13 +238,13 @@ def _unit_value(value: object) -> str:
 
 
 def _program(path: Path) -> str:
-    """The first word of a command, of which systemd takes fewer characters than of the others."""
+    """Return the program of a command; systemd allows fewer characters in it than in the arguments."""
     if any(character in str(path) for character in "\"'\\$"):
         raise ConfigError([f"{path}: systemd starts no program with such a name; use a checkout in another folder"])
     return _word(path)
 
 
 def _word(value: object) -> str:
-    """One word of a line, quoted as systemd reads it."""
+    """Return one word of a line, quoted for systemd."""
     text = _unit_value(value).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{text}"'

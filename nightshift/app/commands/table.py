@@ -1,4 +1,4 @@
-"""The commands that are the application's own, by name; the module of each is imported when it is asked for."""
+"""The application's own commands by name; a command's module is imported when the command is used."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nightshift.client.session import Action, Application, Session, Values
 
 
 def _lazy(module: str, act: Callable[[Any, Session, Values], int]) -> Action:
-    """Carry out a command by a module, given by its name below `nightshift`."""
+    """Return an action that imports a module, given by its name below `nightshift`, and calls it."""
     return lambda session, values: act(import_module(f"nightshift.{module}"), session, values)
 
 

@@ -1,7 +1,7 @@
 """`nightshift todo`: files `TODO(nightshift): …` comments as tasks, once each, by hand or after each commit.
 
-A comment is known by its file and its words, so it may move within the file and is not filed again, whatever became of
-its task. That the same key makes no second task is the queue's promise, so a call may be broken off and made again.
+A comment is identified by its file and its text. It may move within the file without being filed again, whatever
+happened to its task. The queue makes no second task for the same key, so an interrupted call may be repeated.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ def todo(session: Session, repo: str, *, from_hook: bool) -> int:
     Args:
         session: of the home that gets the tasks.
         repo: a checkout, or a folder in one.
-        from_hook: say only what is new, and nothing where no branch is checked out, as in the midst of a rebase.
+        from_hook: print only new tasks, and nothing if no branch is checked out, as during a rebase.
 
     Raises:
-        GitError: it is no repository that a task could work in, or no branch is checked out.
+        GitError: `repo` is no repository that a task could work in, or no branch is checked out.
     """
     todos = todo_comments(_absolute(repo), session.settings.process_environment)
     if not todos.branch and from_hook:
@@ -70,11 +70,11 @@ def todo(session: Session, repo: str, *, from_hook: bool) -> int:
 
 
 def install_hook(session: Session, repo: str) -> int:
-    """Have git call `nightshift todo` after each commit; a hook that is there already is left alone.
+    """Have git call `nightshift todo` after each commit; an existing hook is not changed.
 
     Raises:
-        ConfigError: there is another hook, or it cannot be written.
-        GitError: it is no repository.
+        ConfigError: there is another hook, or the hook cannot be written.
+        GitError: `repo` is not a repository.
     """
     folder, is_set = hooks_folder(_absolute(repo), session.settings.process_environment)
     path, text = folder / HOOK, _hook(where(session.settings))
@@ -110,7 +110,7 @@ def _body(todos: Found, comment: TodoComment) -> Mapping[str, Any]:
 
 
 def _hook(variables: Mapping[str, str]) -> str:
-    """The hook; commits without such comments cost one `git grep`."""
+    """Return the text of the hook; a commit without such comments costs one `git grep`."""
     named = [f"{name}={value}" for name, value in variables.items()]
     call = shlex.join(["env", *named, sys.executable, str(SCRIPT), "todo", "--hook"])
     search = f"git grep -qIF {shlex.quote(MARK)} HEAD --"

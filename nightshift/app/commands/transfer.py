@@ -1,8 +1,8 @@
-"""Lessons and accepted work as JSON Lines: out of the database of this home, and lessons into it.
+"""Lessons and accepted work as JSON Lines: exported from the database of this home, and lessons imported into it.
 
-All of it goes directly to the database, whether a daemon runs or not. Reading disturbs nobody; what is taken is one
-transaction, which a running daemon waits for and then finds, as it looks lessons up in the database each time. Through
-its API a file would be bound to the size of a request, or be taken in parts, of which some could fail.
+Both use the database directly, whether a daemon runs or not. Reading blocks nothing. An import is one transaction: a
+running daemon waits for it and then sees the lessons, because it reads them from the database each time. Through the
+API a file would be limited to the size of a request, or imported in parts of which some could fail.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 def export_memory(session: Session, file: str) -> int:
-    """Write every lesson in use.
+    """Export every lesson in use.
 
     Raises:
         StoreError: there is no database yet, or it cannot be read.
@@ -48,15 +48,15 @@ def export_memory(session: Session, file: str) -> int:
 
 
 def import_memory(session: Session, file: str) -> int:
-    """Take the lessons of a file that are not known here, all or none.
+    """Import the lessons of a file that are not in the database yet, all or none.
 
     Raises:
-        NotLessons: a line is no lesson; each is named.
+        NotLessons: some lines are not lessons; each is named.
         StoreError: the database cannot be written.
         click.UsageError: the file cannot be read.
     """
     lessons = _naming_file(file, lambda: read(_text(file)))
-    if is_held(session.settings.lock_file):  # tables are not changed under a daemon of another version
+    if is_held(session.settings.lock_file):  # must not migrate the tables of a running older daemon
         Database(session.settings.db_path, readonly=True).close()
     with Database(session.settings.db_path) as database:
         taken = database.write(lambda conn: take(conn, lessons)).result()
@@ -66,7 +66,7 @@ def import_memory(session: Session, file: str) -> int:
 
 
 def export_training(session: Session, file: str) -> int:
-    """Write the replies that passed, and beside them the pairs of a reply that failed and what passed.
+    """Export the replies that passed, and pairs of a reply that failed and the reply that passed.
 
     Raises:
         StoreError: there is no database yet, or it cannot be read.
@@ -108,13 +108,13 @@ def _put(path: Path, lines: Sequence[str]) -> None:
 def _write_file(name: str, write: Callable[[Path], T]) -> T:
     try:
         return write(Path(name).expanduser())
-    except (OSError, ValueError) as error:  # ValueError: no name at all, or one with a null byte
+    except (OSError, ValueError) as error:  # ValueError: an empty name, or one with a null byte
         why = error.strerror if isinstance(error, OSError) else error
         raise NightshiftError(f"{name or 'a file without a name'} cannot be written: {why}") from None
 
 
 def _naming_file(name: str, read: Callable[[], T]) -> T:
-    """Return the value of `read`; name the file in the error where it holds no lessons."""
+    """Return the value of `read`; if the file contains no lessons, name it in the error."""
     try:
         return read()
     except NotLessons as error:
@@ -138,7 +138,7 @@ def _text(name: str) -> str:
 
 
 def _print_counts(session: Session, file: str, fields: dict[str, object], lines: Sequence[str]) -> int:
-    """The counts; beside a stream they must not stand in it."""
+    """Print the counts; as a note if standard output carries the exported lines."""
     if file == STREAM:
         session.out.note("; ".join(lines).replace(f" in {STREAM}", ""))
     else:

@@ -19,7 +19,7 @@ from nightshift.report.weeks import choose_span
 from nightshift.storage.db.database import Database
 
 SINCE_CHECKPOINT = "now"
-"""The week that `report` means where none is given: the time since the last checkpoint."""
+"""Default week of `report`: the time since the last checkpoint."""
 
 
 def report(session: Session, week: str) -> int:
@@ -27,7 +27,7 @@ def report(session: Session, week: str) -> int:
 
     Raises:
         StoreError: there is no database yet, or it cannot be read.
-        NightshiftError: the folder of reports cannot be written.
+        NightshiftError: the report cannot be written to its folder.
         click.UsageError: there is no such week, or it has not begun.
     """
     settings = session.settings
@@ -48,10 +48,10 @@ def report(session: Session, week: str) -> int:
 
 
 def notify_test(session: Session) -> int:
-    """Send one notice in each way that is set.
+    """Send a test notice through each configured channel.
 
     Raises:
-        ConfigError: none is set.
+        ConfigError: no channel is configured.
     """
     ways = channels(session.settings)
     if not ways.names:

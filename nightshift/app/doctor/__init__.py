@@ -1,1 +1,1 @@
-"""The checks of `nightshift doctor`: each is a function in the table of `examination`. Nothing writes to a home."""
+"""The checks of `nightshift doctor`: functions in the table of `examination`. No check writes to a home."""

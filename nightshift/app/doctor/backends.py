@@ -1,4 +1,4 @@
-"""Checks of what runs tasks: the models that answer, and the sandbox that holds."""
+"""Checks of the models and the sandbox."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DEEP_S = 120.0
 
 
 def check_models(context: CheckContext) -> Iterator[Finding]:
-    """Ask each backend whether it is there; a daemon that runs has other variables, and is asked what it found."""
+    """Check which backends are available; a running daemon has other variables, so its own result is used instead."""
     status = None if context.deep else read_status(context)
     if status is not None and "models" in status:
         yield from _check_models_of_daemon(status["models"])
@@ -83,7 +83,7 @@ def _check_models_of_daemon(models: Sequence[Mapping[str, Any]]) -> Iterator[Fin
 
 
 def _ask(backend: BaseModelHandler, name: str, masked: Masker) -> Finding:
-    """Ask a model for a word and measure the time; the only check here that may cost something."""
+    """Ask a model for one word and measure the time; the only check that may cost money."""
     began = time.monotonic()
     try:
         reply = asyncio.run(one_word(backend, DEEP_S))
@@ -93,11 +93,11 @@ def _ask(backend: BaseModelHandler, name: str, masked: Masker) -> Finding:
 
 
 async def one_word(backend: BaseModelHandler, limit_s: float) -> int:
-    """Have a backend say one word and close it; returns the tokens of its reply.
+    """Have a backend reply with one word and close it; return the number of tokens of its reply.
 
     Raises:
-        ModelError: it gave none.
-        TimeoutError: it gave none in time.
+        ModelError: the backend gave no reply.
+        TimeoutError: the backend gave no reply in time.
     """
     request = ModelRequest(
         phase=Phase.REFLECTING, messages=(Message(role="user", text="Answer with the one word: ready"),), max_tokens=16
@@ -110,7 +110,7 @@ async def one_word(backend: BaseModelHandler, limit_s: float) -> int:
 
 
 def check_sandbox(context: CheckContext) -> Iterator[Finding]:
-    """Try what the settings allow, as a start of the daemon does."""
+    """Try the sandboxes that the settings allow, as the daemon does at its start."""
     settings = context.settings
     try:
         runtime = open_runtime(settings.runner_dir)

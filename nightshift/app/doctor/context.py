@@ -1,4 +1,4 @@
-"""Subject of the doctor's checks (one home with its settings, and the daemon that may work on it), and findings."""
+"""The subject of the doctor's checks (one home, its settings and its daemon), and their findings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nightshift.core.clock import Clock, utc_now
 
 
 class Grade(StrEnum):
-    """FAULT stops work or endangers it, WARNING will or may, NOTE is worth knowing."""
+    """Severity: a FAULT stops or endangers work, a WARNING will or may do so, a NOTE is worth knowing."""
 
     OK = "ok"
     NOTE = "note"
@@ -24,7 +24,7 @@ class Grade(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One result of a check; each but a good one says what to do."""
+    """One result of a check; every finding except an OK one says how to fix it."""
 
     grade: Grade
     what: str
@@ -33,32 +33,32 @@ class Finding:
 
 
 def ok(what: str, text: str) -> Finding:
-    """Make a finding of what is as it should be."""
+    """Make a finding for something that is in order."""
     return Finding(grade=Grade.OK, what=what, text=text)
 
 
 def note(what: str, text: str, mend: str = "") -> Finding:
-    """Worth knowing."""
+    """Make a finding that is worth knowing."""
     return Finding(grade=Grade.NOTE, what=what, text=text, mend=mend)
 
 
 def warning(what: str, text: str, mend: str) -> Finding:
-    """Make a finding of what may go wrong."""
+    """Make a finding for something that may go wrong."""
     return Finding(grade=Grade.WARNING, what=what, text=text, mend=mend)
 
 
 def fault(what: str, text: str, mend: str) -> Finding:
-    """Make a finding of what is wrong."""
+    """Make a finding for something that is wrong."""
     return Finding(grade=Grade.FAULT, what=what, text=text, mend=mend)
 
 
 def quote(path: Path) -> str:
-    """A path as it can be typed into a shell."""
+    """Return a path quoted for a shell."""
     return shlex.quote(str(path))
 
 
 def in_bytes(count: float) -> str:
-    """A size for people: `812 MB`."""
+    """Format a size for people: `812 MB`."""
     for unit in ("B", "KB", "MB", "GB"):
         if abs(count) < 1000:
             return f"{count:.0f} {unit}"
@@ -71,10 +71,10 @@ _LOCKS = Path("/proc/locks")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckContext:
-    """One home.
+    """One home and how it is checked.
 
-    `faults` are those of its settings; where there are any, `settings` has the defaults, so that everything else can
-    still be looked at. `deep` allows what takes long or costs something.
+    `faults` are the faults of its settings. If there are any, `settings` has the defaults, so that everything else can
+    still be checked. `deep` allows checks that take long or cost something.
     """
 
     settings: Settings
@@ -84,9 +84,11 @@ class CheckContext:
 
     @property
     def holder(self) -> int | None:
-        """The process that holds the lock of the home; 0 where it has no number that we can see, None without one.
+        """Process id of the holder of the home's lock.
 
-        Read from the kernel's table: trying to take the lock would be in the way of a daemon that starts just now.
+        0 if the id is not visible to us, None if nothing holds the lock.
+
+        The kernel's table is read, because trying to take the lock would disturb a daemon that is starting.
         """
         try:
             inode = str(self.settings.lock_file.stat().st_ino)
@@ -100,13 +102,13 @@ class CheckContext:
 
 
 def check_context(home: Path | None = None, *, deep: bool = False) -> CheckContext:
-    """The home that the command line and the environment name."""
+    """Make the context of the home that the command line or the environment names."""
     settings, faults = settings_or_defaults(home)
     return CheckContext(settings=settings, faults=faults, deep=deep)
 
 
 def read_json(path: Path) -> dict[str, object]:
-    """A small file of JSON; empty where it is missing or holds no mapping."""
+    """Read a small JSON file; return an empty mapping if it is missing or contains no mapping."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -115,7 +117,7 @@ def read_json(path: Path) -> dict[str, object]:
 
 
 def mode_of(path: Path) -> int | None:
-    """The permission bits of a file, None where there is none."""
+    """Return the permission bits of a file, None if there is no such file."""
     try:
         return path.stat().st_mode & 0o777
     except OSError:
@@ -123,6 +125,6 @@ def mode_of(path: Path) -> int | None:
 
 
 def may_write(path: Path) -> bool:
-    """Tell whether this user may write there, or into the nearest folder above that exists."""
+    """Check whether this user may write to a path, or to its nearest existing parent folder."""
     nearest_path = next((each for each in (path, *path.parents) if each.exists()), Path("/"))
     return os.access(nearest_path, os.W_OK)

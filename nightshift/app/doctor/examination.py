@@ -1,7 +1,7 @@
-"""The table of checks, and how they are run: all at once, each with its own time, and its own failure as a finding.
+"""The table of checks, and their execution: all at once, each with a time limit, and an exception becomes a finding.
 
-A check runs in a thread that nobody waits for longer than its time allows (a file system that hangs cannot be
-interrupted). What it found until then counts.
+Each check runs in a thread that is abandoned when its time is over, because a file system that hangs cannot be
+interrupted. The findings until then count.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nightshift.app.doctor.hub import check_hub
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One function of the doctor's. `limit_s` is its time, `deep_s` that with `--deep`."""
+    """One check of the doctor. `limit_s` is its time limit, `deep_s` the limit with `--deep`."""
 
     section: str
     run: Callable[[CheckContext], Iterable[Finding]]
@@ -29,7 +29,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examined:
-    """Findings of one check."""
+    """The findings of one section."""
 
     section: str
     findings: tuple[Finding, ...]
@@ -57,7 +57,7 @@ CHECKS: tuple[Check, ...] = (
 
 
 def examine(context: CheckContext, checks: Sequence[Check] = CHECKS) -> tuple[Examined, ...]:
-    """Run the checks; the sections in the order of the table."""
+    """Run the checks and return their findings by section, in the order of the table."""
     runs = [_Run(check, context) for check in checks]
     by_section: dict[str, list[Finding]] = {}
     for run in runs:
@@ -66,13 +66,13 @@ def examine(context: CheckContext, checks: Sequence[Check] = CHECKS) -> tuple[Ex
 
 
 def worst(examined: Iterable[Examined]) -> Grade:
-    """The gravest of all findings."""
+    """Return the most severe grade of all findings."""
     order = list(Grade)
     return max((each.grade for section in examined for each in section.findings), key=order.index, default=Grade.OK)
 
 
 class _Run:
-    """One check at work."""
+    """One check that is running."""
 
     def __init__(self, check: Check, context: CheckContext) -> None:
         self.check, self._context = check, context
@@ -83,7 +83,7 @@ class _Run:
         self._thread.start()
 
     def result(self) -> list[Finding]:
-        """Return the findings of the check when it ended, or when its time was over."""
+        """Return the findings of the check as soon as it has ended or its time is over."""
         self._thread.join(max(0.0, self._end - time.monotonic()))
         if not self._thread.is_alive():
             return self._findings

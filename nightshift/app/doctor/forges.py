@@ -1,4 +1,4 @@
-"""Forges: whether each connection of the settings has a token and a checkout with a remote, and how it stood last."""
+"""Checks of forges: whether each configured connection has a token and a checkout with a remote, and answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nightshift.remote.forges.port import Watch
 
 
 def check_forges(context: CheckContext) -> Iterator[Finding]:
-    """Look at each connection, and ask its forge."""
+    """Check each connection, and ask its forge."""
     try:
         connections = connections_of(context.settings)
     except ConfigError as error:
@@ -51,7 +51,7 @@ def _look_at(context: CheckContext, connection: Connection) -> Iterator[Finding]
 
 
 def _without_token(text: str, connection: Connection) -> str:
-    """A text without the token."""
+    """Return the text with the token masked."""
     return text.replace(connection.token, "***")
 
 

@@ -1,4 +1,4 @@
-"""The home: its settings, its folders and who may read them, the disk below it, the database and its backups."""
+"""Checks of the home: its settings, its folders and their permissions, its disk, the database and its backups."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _OTHERS = 0o077
 
 
 def check_settings(context: CheckContext) -> Iterator[Finding]:
-    """Look at the settings and the files that they come from."""
+    """Check the settings and the files that they come from."""
     files = [context.settings.config_file, context.settings.overrides_file, context.settings.dotenv_file]
     where = f"correct it in {files[0]}, {files[1].name}, {files[2].name} or the environment, whichever says so"
     for text in context.faults:
@@ -110,7 +110,7 @@ _PASSING = frozenset({"tmpfs", "ramfs"})
 
 
 def check_home(context: CheckContext) -> Iterator[Finding]:
-    """Look at the folder and at the files that only its owner may read."""
+    """Check the folder, and the files that only its owner may read."""
     settings, uid = context.settings, os.geteuid()
     home = settings.home
     if not home.exists():
@@ -137,7 +137,7 @@ def check_home(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_disk(context: CheckContext) -> Iterator[Finding]:
-    """Look at the room that is left, and at the kind of file system."""
+    """Check the free disk space and the kind of file system."""
     folder = next(each for each in (context.settings.home, *context.settings.home.parents) if each.exists())
     disk, reserve = os.statvfs(folder), context.settings.disk_reserve_mb * 1_000_000
     free = disk.f_bavail * disk.f_frsize
@@ -180,7 +180,7 @@ def _file_system(folder: Path) -> Finding:
 
 
 def _find_mount(path: Path) -> tuple[str, str]:
-    """Kind and mount point of the file system that holds a path, after proc(5), mountinfo."""
+    """Return the kind and the mount point of a path's file system, see mountinfo in proc(5)."""
     best, kind = "", ""
     for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines():
         left, _, right = line.partition(" - ")
@@ -195,7 +195,7 @@ RESTORE = "stop the daemon and start it again: it restores the newest sound back
 
 
 def check_database(context: CheckContext) -> Iterator[Finding]:
-    """Look at the file itself."""
+    """Check the database file itself."""
     path = context.settings.db_path
     if not path.exists():
         yield note("database", f"{path} does not exist yet: nothing was ever submitted")
@@ -206,7 +206,7 @@ def check_database(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_backups(context: CheckContext) -> Iterator[Finding]:
-    """Look at the backups."""
+    """Check the backups: the age of the newest and whether it is sound."""
     settings, now = context.settings, context.clock()
     files = backups.list_backups(settings.backups_dir, now)
     if not files:
@@ -271,7 +271,7 @@ def _quick(path: Path, limit_s: float) -> Sequence[str] | None:
     try:
         return find_faults(path, limit_s)
     except StoreTooNew:
-        return ()  # the schema tells of it
+        return ()  # `_schema` reports it
     except StoreError as error:
         return [str(error)]
 

@@ -1,4 +1,4 @@
-"""The hub: whether it answers, has a schema that fits, and is reached safely."""
+"""Checks of the hub: whether it answers, has a matching schema, and has a safe connection."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nightshift.server.serving.listen import is_loopback, is_wildcard
 
 
 def check_hub(context: CheckContext) -> Iterator[Finding]:
-    """Ask the hub of the settings."""
+    """Ask the hub that the settings name."""
     url = context.settings.hub_url
     if url is None:
         yield ok("hub", "this machine works alone (HUB_URL is not set)")
@@ -69,7 +69,7 @@ def _ask_database(url: str) -> Iterator[Finding]:
 
 
 def judged(access: Access) -> Iterator[Finding]:
-    """Yield findings on the connection to the shared database, and on the rights there."""
+    """Yield findings on the connection to the shared database, and on this user's rights there."""
     if access.is_remote and not access.is_encrypted:
         text = f"what is sent to {access.address} can be read on its way: no TLS"
         yield fault("TLS", text, "set ssl = on at the server, and add ?sslmode=verify-full to HUB_DATABASE_URL")
@@ -87,7 +87,7 @@ def judged(access: Access) -> Iterator[Finding]:
 
 
 def address(settings: Settings) -> Iterator[Finding]:
-    """Check whether other nodes' dashboards can lead to this one's."""
+    """Check whether other nodes' dashboards can link to this node's."""
     if not settings.node_url and (is_loopback(settings.flask_host) or is_wildcard(settings.flask_host)):
         text = f"other nodes' dashboards cannot lead to this one's: {settings.flask_host} is no address for them"
         yield note("address", text, "set NODE_URL to where others reach it")

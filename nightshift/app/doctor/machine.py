@@ -1,4 +1,4 @@
-"""The machine: versions of programs and packages, clock, limits, the service, and the inbox `tasks.yaml`."""
+"""Checks of the machine: versions of programs and packages, the clock, the service, and the inbox `tasks.yaml`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ OLDEST_PYTHON, OLDEST_SQLITE = (3, 11), (3, 38)
 
 
 def check_versions(context: CheckContext) -> Iterator[Finding]:
-    """Look at the programs."""
+    """Check the versions of the programs."""
     yield ok("nightshift", f"version {VERSION} in {ROOT}")
     yield _python()
     yield _sqlite()
@@ -52,12 +52,12 @@ def check_versions(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_packages(_: CheckContext) -> Iterator[Finding]:
-    """Hold what is installed against the list of what the daemon needs."""
+    """Compare the installed packages with the list of what the daemon needs."""
     yield from against((ROOT / "nightshift" / "requirements" / "core.txt").read_text(encoding="utf-8"))
 
 
 def check_extras(context: CheckContext) -> Iterator[Finding]:
-    """Look at the optional packages."""
+    """List the optional packages."""
     for extra in make_extras(context.settings, drop_event).statuses():
         what = f"{extra.purpose}, about {extra.megabytes} MB"
         here = extra.state is ExtraState.INSTALLED
@@ -65,14 +65,14 @@ def check_extras(context: CheckContext) -> Iterator[Finding]:
 
 
 def against(requirements: str) -> Iterator[Finding]:
-    """Hold what is installed against the text of such a file."""
+    """Compare the installed packages with the text of a requirements file."""
     from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415  pytest brings it
 
     wanted, findings = 0, list[Finding]()
     for line in requirements.splitlines():
         try:
             asked = Requirement(line.partition("#")[0].strip())
-        except InvalidRequirement:  # an empty line, a remark, an option
+        except InvalidRequirement:  # an empty line, a comment or an option
             continue
         if asked.marker is None or asked.marker.evaluate():
             wanted += 1
@@ -133,7 +133,7 @@ def _go(context: CheckContext) -> Finding:
 
 
 def _version_of(context: CheckContext, program: str, *args: str) -> str:
-    """Return the version that a program prints; empty where there is no such program."""
+    """Return the version line that a program prints; empty if there is no such program."""
     path = context.settings.process_environment.get("PATH", "")
     executable = shutil.which(program, path=path)
     if executable is None:
@@ -174,7 +174,7 @@ def check_intake(context: CheckContext) -> Iterator[Finding]:
 
 
 def _list_refusals(context: CheckContext, reading: Reading) -> Iterator[Fault]:
-    """Yield the faults for which the queue would refuse entries that it does not have yet."""
+    """Yield the faults for which the queue would refuse entries that it does not contain yet."""
     check = machine_check(context.settings)
     with ExitStack() as stack:
         db = context.settings.db_path
@@ -188,12 +188,12 @@ def _list_refusals(context: CheckContext, reading: Reading) -> Iterator[Fault]:
 
 
 def check_clock(context: CheckContext) -> Iterator[Finding]:
-    """Hold the clock against what was written before."""
+    """Compare the clock with the times of the stored events."""
     now = context.clock()
     try:
         with Database(context.settings.db_path, readonly=True, busy_s=1.0) as db:
             newest = max((event.at for event in EventLog(db).last(100) if event.at), default=now)
-    except (StoreError, Error):  # the section on the database tells why
+    except (StoreError, Error):  # the section on the database reports why
         newest = now
     if newest - now > NEAR:
         yield fault("clock", f"the newest event is {duration((newest - now).total_seconds())} ahead of it", _SET_CLOCK)
@@ -202,7 +202,7 @@ def check_clock(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_service(_: CheckContext) -> Iterator[Finding]:
-    """Look for the unit, and whether it runs while nobody is logged in."""
+    """Check whether the systemd unit exists, and whether it runs while nobody is logged in."""
     unit = user_folders().config.parent / "systemd" / "user" / SERVICE
     if not Path("/run/systemd/system").is_dir():
         yield note("service", "systemd does not run here: Nightshift has to be started by hand, or by what does run")

@@ -1,4 +1,4 @@
-"""Git: who commits, whether the workspace is sound, what a dead process left in it, and where pushes go."""
+"""Checks of git: the author of commits, the state of the workspace, leftover locks, and where pushes go."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OLD_S = 600.0
 
 
 def check_workspace(context: CheckContext) -> Iterator[Finding]:
-    """Look at the daemon's own repository."""
+    """Check the daemon's own repository."""
     workspace = context.settings.workspace
     folder = workspace / ".git"
     if not (folder / "HEAD").exists():

@@ -1,4 +1,4 @@
-"""The daemon: whether one works on the home, whether it is healthy, what holds it, and how the last one ended."""
+"""Checks of the daemon: whether one works on the home, is healthy or paused, and how the last one ended."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LATE_S = 1.0
 
 
 def check_daemon(context: CheckContext) -> Iterator[Finding]:
-    """Look at the daemon of this home."""
+    """Check the daemon of this home."""
     pid = context.holder
     if pid is None:
         yield note(
@@ -59,7 +59,7 @@ def _answers(context: CheckContext, pid: int) -> Iterator[Finding]:
 
 
 def read_status(context: CheckContext) -> dict[str, Any] | None:
-    """Ask the daemon of this home for its status; None where none runs, or it does not answer."""
+    """Ask the daemon of this home for its status; None if no daemon runs, or it does not answer."""
     try:
         return _get(context.settings.access, "/api/status") if context.holder is not None else None
     except (OSError, http.client.HTTPException, ValueError):
@@ -96,7 +96,7 @@ def _counts(queue: dict[str, int]) -> str:
 
 
 def _get(access: Access, path: str) -> dict[str, Any]:
-    """The JSON of an answer, whatever its status."""
+    """Return the JSON object of an answer, whatever its status code."""
     token = access.token
     connection = http.client.HTTPConnection(access.host, access.port, timeout=WALL_S)
     try:

@@ -1,1 +1,1 @@
-"""Source code as values: trees, paths, imports and syntax of the languages that tasks are written in."""
+"""Source code as values: trees, paths, imports and syntax of the languages of tasks."""

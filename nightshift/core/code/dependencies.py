@@ -1,12 +1,12 @@
 """Import graph of a tree that is not checked out: the files that a test depends on, the tests that depend on a file.
 
-The graph leans to the safe side: a string that equals the name of a file or folder counts as a use of it, a module is
-looked for beside the importing file, in every folder above it and in `src`, and a file that may reach more than can be
-read from it (`core.code.imports`) makes its whole closure incomplete. An edge too many costs a little time; an edge too
-few would let a verdict be carried over to a tree in which it does not hold.
+The graph errs on the safe side. A string that equals the name of a file or folder counts as a use of it. A module is
+looked for beside the importing file, in every folder above it and in `src`. A file that may reach more than its text
+shows (`core.code.imports`) makes its whole closure incomplete. An extra edge costs a little time; a missing edge would
+carry a verdict over to a tree for which it is wrong.
 
-What was learned of one commit serves the next: only files that differ are looked at again, and the users of a file are
-found by the words that could name it, so that neither question takes longer as a repository grows.
+Facts about one commit are reused for the next: only files that differ are read again. The users of a file are found by
+the words that could name it. So neither question takes longer as a repository grows.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ __all__ = ["Closure", "ImportCache", "closure", "dependants", "is_suite", "neare
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closure:
-    """The files that some tests can see. When `complete` is false there may be more, and all are to be staged."""
+    """The files that some tests can see. If `complete` is false there may be more, so all files must be staged."""
 
     paths: frozenset[str]
     complete: bool
 
 
 def closure(tree: Tree, change: Change, tests: Files, cache: ImportCache) -> Closure:
-    """The files that `tests` and the files of `change` can see in `tree` with `change` on top.
+    """Return the files that `tests` and the files of `change` can see in `tree` with `change` on top.
 
     Args:
-        tree: the base.
-        change: path to new text, None for a removed file.
-        tests: path to text; they take the place of files of the same name.
-        cache: remembers what was learned before.
+        tree: The base.
+        change: Path to new text, None for a removed file.
+        tests: Path to text; they replace files of the same name.
+        cache: Remembers the facts about files seen before.
     """
     with cache.view(tree, {**change, **tests}) as view:
         paths = _reach([*tests, *(path for path, text in change.items() if text is not None)], view.uses)
@@ -46,13 +46,13 @@ def closure(tree: Tree, change: Change, tests: Files, cache: ImportCache) -> Clo
 
 
 def dependants(tree: Tree, changed: Collection[str], cache: ImportCache, *, unknown: bool = True) -> frozenset[str]:
-    """The tests of a tree that can see one of the changed paths, or whose closure is not known.
+    """Return the tests of a tree that can see one of the changed paths, or whose closure is incomplete.
 
     Args:
-        tree: the tree, before or after the change.
-        changed: paths that were added, edited or removed; those not in the tree count as being there.
-        cache: remembers what was learned before.
-        unknown: whether those count whose closure is not known and does not meet a changed path as far as it is.
+        tree: The tree, before or after the change.
+        changed: Paths that were added, edited or removed; paths that are not in the tree count as present.
+        cache: Remembers the facts about files seen before.
+        unknown: Whether to include tests whose known part of the closure contains no changed path but is incomplete.
     """
     entries = tree.entries()
     with cache.view(tree, {path: "" for path in changed if path not in entries}) as view:
@@ -61,9 +61,10 @@ def dependants(tree: Tree, changed: Collection[str], cache: ImportCache, *, unkn
 
 
 def nearest_first(tree: Tree, changed: Collection[str], tests: Collection[str], cache: ImportCache) -> tuple[str, ...]:
-    """Tests in the order in which it is likely that a change breaks them; those alike by their paths.
+    """Sort tests by how likely the change breaks them; tests of equal rank are sorted by path.
 
-    First those that were changed or use a changed file themselves, then those that reach one, then the others.
+    First come tests that were changed or use a changed file directly, then tests that reach one indirectly, then the
+    rest.
     """
     entries = tree.entries()
     with cache.view(tree, {path: "" for path in changed if path not in entries}) as view:
@@ -73,7 +74,7 @@ def nearest_first(tree: Tree, changed: Collection[str], tests: Collection[str], 
 
 
 def is_suite(path: str) -> bool:
-    """Tell whether a path is that of a file of tests, which a runner can be given."""
+    """Return True if a path is a file of tests that can be given to a runner."""
     return path.endswith((".py", ".go", *SOURCES)) and is_test_path(path) and not path.endswith("conftest.py")
 
 

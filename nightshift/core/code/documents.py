@@ -1,4 +1,4 @@
-"""Whether a change is documentation alone: no token of code differs, and no line that a tool or program reads."""
+"""Decides whether a change is documentation alone: no code token and no line that a tool or program reads differs."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _NAMES = re.compile(
 
 
 def is_markdown(path: str) -> bool:
-    """Tell whether a path is that of a Markdown page."""
+    """Return True if a path is a Markdown page."""
     return path.casefold().endswith(_ENDINGS[:2])
 
 
 def is_document(path: str) -> bool:
-    """Tell whether a path is that of a page for people."""
+    """Return True if a path is a page for people."""
     return path.casefold().endswith(_ENDINGS) or _NAMES.fullmatch(path.rpartition("/")[2]) is not None
 
 
@@ -35,21 +35,21 @@ _FOR_TOOLS = re.compile(
     r"|(?:istanbul|[cv]8) ignore|@ts-|@jsx|@flow|@jest-|@vitest-|@preserve|@__|#__|<reference\b|<amd|#\s*source\w*url)",
     re.IGNORECASE,
 )
-"""How a comment begins that a tool reads."""
+"""The beginning of a comment that tools read."""
 _CODING = re.compile(r"^[ \t\f]*#.*?coding[:=]")
 _HELP = re.compile(r"\b(?:import|from)\s+(?:click|typer|docopt|fire|cyclopts|plac|fastapi|flask_restx|apispec)\b")
-"""Libraries by which programs show docstrings to their users."""
+"""Libraries with which programs show docstrings to their users."""
 Sources = Callable[[], Iterable[tuple[str, str]]]
-"""Path and text of the files of code of a tree."""
+"""Path and text of each code file of a tree."""
 
 
 def is_documentation(change: Change, before: Callable[[str], str | None], sources: Sources = tuple) -> bool:
-    """Tell whether a change leaves all as it was that a machine reads.
+    """Return True if a change leaves everything that a machine reads as it was.
 
     Args:
-        change: path to new text, None for a removed file.
-        before: gives the text of a file without the change.
-        sources: lists the files that may read what was changed; called where that matters.
+        change: Path to new text, None for a removed file.
+        before: Returns the text of a file without the change.
+        sources: Lists the files that may read the changed files; called only if that matters.
     """
     return all(
         _is_unread(path, text, sources) if is_document(path) else _is_same_code(path, before(path), text, sources)
@@ -58,7 +58,7 @@ def is_documentation(change: Change, before: Callable[[str], str | None], source
 
 
 def _is_unread(path: str, text: str | None, sources: Sources) -> bool:
-    """Tell whether a page is for people alone: it is no program, and none names it as its data."""
+    """Return True if a page is for people alone: it is not a program, and no code names it as data."""
     if (text or "").startswith("#!"):
         return False
     name = PurePosixPath(path).name
@@ -83,9 +83,9 @@ def _is_same_code(path: str, before: str | None, after: str | None, sources: Sou
 
 
 def _list_for_tools(text: str) -> tuple[str, Counter[str]]:
-    """The first line where it starts a program or names the encoding, and the comments that tools read, in any order.
+    """Return the first lines that start a program or name the encoding, and the comments for tools, in any order.
 
-    A text in a string that looks like such a comment counts as one.
+    Text in a string that looks like such a comment counts as one.
     """
     first = "\n".join(line for line in text.split("\n")[:2] if line.startswith("#!") or _CODING.match(line))
     comments = (comment for line in text.split("\n") for comment in line.split("#")[1:])
@@ -93,7 +93,7 @@ def _list_for_tools(text: str) -> tuple[str, Counter[str]]:
 
 
 def _list_docstrings(tree: ast.Module) -> dict[str, str | None]:
-    """The name of a module (empty), class or function to its docstring; of several of one name to that of the last."""
+    """Map the name of each class, function and the module (empty) to its docstring; of equal names the last counts."""
     nodes = (
         n for n in ast.walk(tree) if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
     )
@@ -101,7 +101,7 @@ def _list_docstrings(tree: ast.Module) -> dict[str, str | None]:
 
 
 def _reads_docstrings(path: str, altered: set[str], tree: ast.Module, text: str, sources: Sources) -> bool:
-    """Tell whether a program may read one of the docstrings that were altered."""
+    """Return True if a program may read one of the altered docstrings."""
     if not altered:
         return False
     if altered - {""} and _HELP.search(text):
@@ -115,7 +115,7 @@ def _reads_docstrings(path: str, altered: set[str], tree: ast.Module, text: str,
 
 
 def _list_read(tree: ast.Module, own: str | None) -> Iterator[str]:
-    """The last names of what code reads the docstring of; `own` stands for the module itself."""
+    """Yield the last name of each object whose docstring the code reads; `own` stands for the module itself."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id == "__doc__" and own is not None:
             yield own
@@ -127,7 +127,7 @@ def _list_read(tree: ast.Module, own: str | None) -> Iterator[str]:
 
 
 def _bare(tree: ast.Module) -> str:
-    """A module without its docstrings, as text."""
+    """Return a dump of a module without its docstrings."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             has_doc = ast.get_docstring(node, clean=False) is not None
@@ -136,9 +136,9 @@ def _bare(tree: ast.Module) -> str:
 
 
 def _list_tokens(path: str, text: str) -> tuple[str, list[tuple[str, str, bool]], Counter[str]]:
-    """The first line that starts a script, its tokens, each with whether a line ends before it, and comments for tools.
+    """Return the line that starts a script, the code tokens, and the comments for tools.
 
-    A line that ends may end a statement, also within a comment.
+    Each token comes with True if a line ends before it, also within a comment, because that may end a statement.
     """
     tokens, comments, at = list[tuple[str, str, bool]](), Counter[str](), None
     source = encode(text)

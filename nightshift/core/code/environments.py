@@ -1,8 +1,8 @@
 """Environments: the packages, tools and interpreter that a repository's base commit declares for its code.
 
-An environment is a value, known by its digest: of what declares it, and of the interpreter. It is made once, and what
-stays of it is read-only. An attempt, its runs and its commit's evidence carry the digest; an empty one is what every
-run has anyway.
+An environment is a value, identified by the digest of the files that declare it and of the interpreter. It is made
+once, and its files are read-only afterwards. An attempt, its runs and its commit's evidence carry the digest; an empty
+digest stands for the packages that every run has.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from nightshift.core.code.tree import Tree
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetupScript:
-    """A script of a commit that prepares the environment; it runs only after its owner has agreed.
+    """A script of a commit that prepares the environment; it runs only after the owner has agreed.
 
     Attributes:
-        path: the file that it stands in, as the repository has it.
-        text: what is run.
+        path: The file that contains it, relative to the repository.
+        text: The text to run.
         digest: SHA-256 of the text and of the files that it names, in hexadecimal digits.
-        named: the files of the repository that it names and that the digest covers.
-        remarks: what of this machine's settings for packages does not hold for it.
+        named: The files of the repository that the script names and that the digest covers.
+        remarks: The machine's package settings that do not apply to the script.
     """
 
     path: str
@@ -36,9 +36,9 @@ class SetupScript:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """Environment that a commit declares. `sources` are the paths of the declaring files, as the repository has them.
+    """An environment that a commit declares. `sources` are the declaring files' paths, relative to the repository.
 
-    `unasked` is a setup script that is no part of it, because its owner has not agreed to it.
+    `unasked` is a setup script that is not part of it, because the owner has not agreed to it.
     """
 
     digest: str = ""
@@ -51,9 +51,10 @@ NO_ENVIRONMENT = Environment()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeEnvironment:
-    """An environment on the disk, or a part of one, as its owner wants to know it.
+    """An environment on the disk, or a part of one, as shown to the owner.
 
-    `kind` is what made it, `remarks` say what was left out and why. `sources` are the paths of what declared it first.
+    `kind` names the way in which it was made. `remarks` say what was left out and why. `sources` are the paths of the
+    files that first declared it.
     """
 
     name: str
@@ -71,8 +72,8 @@ class MadeEnvironment:
 class Making:
     """Result of making an environment.
 
-    `environment` has the parts that are there, `new` are those that were made now, and `failed` says of each of the
-    others why it cannot be made.
+    `environment` has the parts that exist, and `new` those that were made by this call. `failed` says of each other
+    part why it cannot be made.
     """
 
     environment: Environment
@@ -82,20 +83,22 @@ class Making:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """A program that tests need beside them, such as a database. It is started anew for each run, with nothing kept.
+    """A program that tests need at run time, such as a database. Each run starts it afresh, with no stored data.
+
+    Readiness is checked by one of `port`, `command` and `output`; the two others are empty.
 
     Attributes:
-        name: of its own.
-        start: the command of a shell that starts it and stays with it.
-        prepare: one that comes before and ends, such as `initdb`; empty for none.
-        port: it is ready when this port of the loopback answers,
-        command: or when this command ends with 0,
-        output: or when it has printed this; the two others are empty.
-        environment: variables of its own.
-        exports: variables that tests have because of it.
-        prepare_s: how long its preparation may take, on the clock.
-        start_s: how long it may take to be ready.
-        memory_mb: what it may use beside the tests, its files included.
+        name: A name of its own.
+        start: The shell command that starts it and runs as long as the service.
+        prepare: A shell command that runs to its end before that, such as `initdb`; empty for none.
+        port: The service is ready when this port of the loopback answers.
+        command: The service is ready when this command exits with 0.
+        output: The service is ready when it has printed this text.
+        environment: Additional variables for the service.
+        exports: Variables that tests get because of it.
+        prepare_s: Seconds of wall-clock time that the preparation may take.
+        start_s: Seconds until it must be ready.
+        memory_mb: Memory that it may use in addition to the tests, including its files.
     """
 
     name: str
@@ -115,17 +118,17 @@ class EnvironmentStore(Protocol):
     """Finds and makes environments."""
 
     async def of(self, tree: Tree) -> Environment:
-        """Read the environment that the tree of a commit declares; nothing is made."""
+        """Read the environment that the tree of a commit declares, without making it."""
         ...
 
     async def make(self, tree: Tree, environment: Environment) -> Making:
-        """Make what is not there yet, as far as it can be made.
+        """Make the missing parts of an environment, as far as possible.
 
         Raises:
-            SandboxError: nothing of it can be made, or the tree declares another one.
+            SandboxError: No part can be made, or the tree declares another environment.
         """
         ...
 
     async def declares(self, tree: Tree, digest: str) -> bool:
-        """Tell whether a digest is of what the tree of a commit declares, or of some of its parts."""
+        """Return True if a digest belongs to the environment that a commit's tree declares, or to a part of it."""
         ...

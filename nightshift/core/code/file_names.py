@@ -1,4 +1,4 @@
-"""The files of a tree by name and by folder, kept up as files come and go."""
+"""Index of the files of a tree by name and by folder, updated when files are added or removed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 
 def discard(sets: dict[str, set[str]], key: str, item: str) -> None:
-    """Take an item out of one of the sets, and the set away with its last item, so that old names leave nothing."""
+    """Remove an item from one of the sets, and the set itself when it is empty, so that old names leave nothing."""
     sets[key].discard(item)
     if not sets[key]:
         del sets[key]
@@ -31,7 +31,7 @@ class Names:
             self._folders[last_of(folder[:-1])].add(folder)
 
     def remove(self, path: str) -> None:
-        """Remove a file, and what only this file had named."""
+        """Remove a file, and the folders that no other file is in."""
         discard(self._files, last_of(path), path)
         for folder in folders_above(path):
             discard(self._within, folder, path)
@@ -39,19 +39,19 @@ class Names:
                 discard(self._folders, last_of(folder[:-1]), folder)
 
     def named(self, mention: str) -> Iterator[str]:
-        """Files that a string names, alone or by the folder they are in."""
+        """Yield the files that a string names, directly or by the name of a folder that contains them."""
         yield from (path for path in self._files.get(last_of(mention), ()) if _ends_with(path, mention))
         for folder in self._folders.get(last_of(mention), ()):
             if folder and _ends_with(folder[:-1], mention):
                 yield from self._within[folder]
 
     def within(self, folder: str) -> Iterable[str]:
-        """Files below a folder; its name ends with a slash, the root is the empty text."""
+        """Return the files below a folder. The folder's name ends with a slash; the root is the empty text."""
         return self._within.get(folder, ())
 
 
 def folders_above(path: str) -> Iterator[str]:
-    """The folders that a file lies in, the nearest first, each with a slash at its end; the root is the empty text."""
+    """Yield the folders that contain a file, the nearest first, each with a final slash; the root is the empty text."""
     end = path.rfind("/")
     while end >= 0:
         yield path[: end + 1]
@@ -64,5 +64,5 @@ def _ends_with(path: str, mention: str) -> bool:
 
 
 def last_of(path: str) -> str:
-    """The last part of a path."""
+    """Return the last part of a path."""
     return path.rpartition("/")[2]

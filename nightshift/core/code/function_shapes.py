@@ -1,9 +1,9 @@
-"""Fingerprints of Python functions, by which code that failed in an earlier task is known again whatever its names.
+"""Fingerprints of Python functions, which recognise code that failed in an earlier task whatever its names.
 
-Names that a function binds itself are numbered in the order in which they appear; its own name, docstring, annotations
-and decorators do not count. What it takes from elsewhere (globals, attributes, keywords) and its constants stay as they
-are: `n - 1` in place of `n` is often all that was wrong. Small functions say too little to be told apart from right
-ones that look alike, so they have no fingerprint.
+Names that a function binds itself are numbered in the order of their appearance; its own name, docstring, annotations
+and decorators are ignored. Names from outside (globals, attributes, keywords) and constants stay as they are, because a
+failure is often just `n` in place of `n - 1`. Small functions have no fingerprint: wrong ones look too much like right
+ones.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nightshift.core.code.parsing import parse_quietly
 from nightshift.core.tasks.task import Change
 
 LEAST_NODES = 20
-"""Of a function's syntax tree, without the contexts of names; some three lines of code."""
+"""Nodes of a function's syntax tree, without the contexts of names; about three lines of code."""
 MAX_CHARS = 400_000
 MAX_FUNCTIONS = 500
 
@@ -28,7 +28,7 @@ _NAMES = frozenset({"id", "arg", "name"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """A function: where it begins (lines from 1), its name, and its fingerprint."""
+    """A function: its first line (from 1), its name, and its fingerprint."""
 
     line: int
     name: str
@@ -36,7 +36,7 @@ class Shape:
 
 
 def shapes(text: str) -> list[Shape]:
-    """The functions and methods of a module that are large enough; none of a text that is no Python."""
+    """Return the functions and methods of a module that are large enough; none if the text is not Python."""
     tree = parse_quietly(text) if len(text) <= MAX_CHARS else None
     functions = [node for node in ast.walk(tree) if isinstance(node, Function)] if tree else []
     return [shape for node in functions[:MAX_FUNCTIONS] if (shape := _shape_or_none(node))]
@@ -45,7 +45,7 @@ def shapes(text: str) -> list[Shape]:
 def _shape_or_none(function: Function) -> Shape | None:
     try:
         return _shape(function)
-    except RecursionError:  # a tree so deep that nobody wrote it by hand
+    except RecursionError:  # The tree is too deep to be written by hand
         return None
 
 
@@ -70,7 +70,7 @@ def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def _list_bound(function: Function) -> Iterator[str]:
-    """The names that a function binds, in the order of its text; what it declares global or nonlocal is not its own."""
+    """Yield the names that a function binds, in the order of its text, without those it declares global or nonlocal."""
     outer = {name for node in ast.walk(function) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
     for node in _in_order(function):
         match node:
@@ -89,7 +89,7 @@ def _in_order(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _text(node: object, numbers: dict[str, str]) -> str:
-    """A tree as text with the names replaced; constants keep their kind, since 1, 1.0 and True are not the same."""
+    """Return a tree as text with the names replaced. Constants keep their type, since 1, 1.0 and True differ."""
     if isinstance(node, list):
         return f"[{','.join(_text(child, numbers) for child in node)}]"
     if isinstance(node, ast.Constant):
@@ -109,15 +109,15 @@ def _field(name: str, value: object, node: ast.AST, numbers: dict[str, str]) -> 
 
 
 MOST_EACH = 20
-"""Functions of one failure; a change that rewrites more says nothing about any of them."""
+"""Most functions of one failure. A change that rewrites more says nothing about any single one."""
 
 
 def shapes_of(change: Change) -> set[str]:
-    """The fingerprints of all functions of a change."""
+    """Return the fingerprints of all functions of a change."""
     return {shape.digest for path, text in change.items() if text and path.endswith(".py") for shape in shapes(text)}
 
 
 def list_changed_by_fix(failing: Change, passing: Collection[str]) -> set[str]:
-    """The functions of a change that failed which are no more there in the one that passed; none of too many."""
+    """Return the fingerprints of a failed change that are missing from the passing one; empty if they are too many."""
     digests = shapes_of(failing) - set(passing)
     return digests if len(digests) <= MOST_EACH else set()

@@ -1,4 +1,4 @@
-"""Reads Go into syntax trees, and says where a text is none, as `core.code.javascript` does for JavaScript."""
+"""Parses Go into syntax trees and finds syntax errors, as `core.code.javascript` does for JavaScript."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ __all__ = ["Fault", "fault", "imports", "is_source", "is_test", "node_text", "pa
 
 
 def is_source(path: str) -> bool:
-    """Tell whether a path names Go."""
+    """Return True if a path is a Go file."""
     return path.endswith(".go")
 
 
 def is_test(path: str) -> bool:
-    """Tell whether `go test` takes a file for tests."""
+    """Return True if `go test` treats a file as tests."""
     return path.endswith("_test.go")
 
 
 def parse(text: str) -> Node:
-    """The root of a text's syntax tree; positions in it are in bytes of UTF-8."""
+    """Return the root of a text's syntax tree; its positions are in bytes of UTF-8."""
     from tree_sitter import Parser  # noqa: PLC0415 (loaded when the first Go task comes)
 
     return Parser(_grammar()).parse(encode(text)).root_node
 
 
 def fault(text: str) -> Fault | None:
-    """The first place at which a text is not Go, or None."""
+    """Return the first syntax error of a text, or None."""
     return fault_in(parse(text), text)
 
 
 def package(root: Node) -> str:
-    """The name in the package clause; empty without one."""
+    """Return the name in the package clause; empty without one."""
     clause = next((node for node in root.named_children if node.type == "package_clause"), None)
     return node_text(clause.named_children[0]) if clause and clause.named_children else ""
 
 
 def imports(root: Node) -> Iterator[tuple[str, str]]:
-    """The name and the path of each import; the name is the path's last part where none is given."""
+    """Yield the name and the path of each import. Without a name, the path's last part is the name."""
     for declaration in root.named_children:
         if declaration.type == "import_declaration":
             for spec in (node for node in walk(declaration) if node.type == "import_spec"):

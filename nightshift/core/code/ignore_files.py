@@ -1,10 +1,10 @@
 """Rules of a repository's `.gitignore` files, as git reads them: the paths that they ignore.
 
-New files at such paths are by-products, or things that its owner keeps out of it, such as secrets: they are no part of
-a change. A file that the repository has is never ignored, which is the caller's to know.
+New files at such paths are by-products, or files that the owner keeps out of the repository, such as secrets. So they
+are not part of a change. A file that the repository already has is never ignored; the caller must check that.
 
-The patterns may be anybody's: each is matched in time that grows with its length and the path's, and no worse. The
-package pathspec 1.1 was tried instead: where git goes on, it raises, as on `[[:alpha:]]`, `[c-a]` or a last backslash.
+Anybody may have written the patterns, so the time to match one grows only with its length and the path's. The package
+pathspec 1.1 was tried instead, but it raises where git continues, as on `[[:alpha:]]`, `[c-a]` or a final backslash.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import lru_cache
 
 NAME = ".gitignore"
 MOST_FILES, MOST_CHARS, MOST_RULES = 1000, 1 << 18, 1000
-"""How many files are read, and what of each; more says nothing."""
+"""Limits: files, characters of a file, and rules of a file. Anything beyond them is ignored."""
 _CLASSES = {
     "alnum": "a-zA-Z0-9", "alpha": "a-zA-Z", "blank": r" \t", "cntrl": r"\x00-\x1f\x7f", "digit": "0-9",
     "graph": "!-~", "lower": "a-z", "print": " -~", "punct": r"!-/:-@\[-`{-~", "space": r"\s", "upper": "A-Z",
@@ -26,7 +26,10 @@ _CLASSES = {
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """One line; `segments` are None for `**`, and a single one that is not `anchored` is that of a name anywhere."""
+    """One line. A segment of None stands for `**`.
+
+    A rule that is not `anchored` has one segment, which matches a name anywhere.
+    """
 
     segments: tuple[re.Pattern[str] | None, ...]
     anchored: bool
@@ -38,8 +41,8 @@ class IgnoreRules:
     """The rules of some ignore files.
 
     Args:
-        files: the texts of the files by their paths, such as `.gitignore` and `web/.gitignore`; others count for
-            nothing.
+        files: The texts of the files by their paths, such as `.gitignore` and `web/.gitignore`; other files are
+            ignored.
     """
 
     def __init__(self, files: Mapping[str, str] | None = None) -> None:
@@ -49,13 +52,13 @@ class IgnoreRules:
             self.add(path, text)
 
     def add(self, path: str, text: str) -> None:
-        """Read one more file."""
+        """Add the rules of one more file."""
         if f"/{path}".endswith(f"/{NAME}") and len(self._rules) < MOST_FILES:
             self._rules[path[: -len(NAME)]] = tuple(_rules(text))
             self._folders.clear()
 
     def ignore(self, path: str, *, folder: bool = False) -> bool:
-        """Tell whether a path, or a folder above it, is ignored; `folder` where the path is one itself."""
+        """Return True if a path, or a folder above it, is ignored. Pass `folder` if the path is a folder itself."""
         parts = path.split("/")
         for depth in range(1, len(parts)):
             above = "/".join(parts[:depth])
@@ -66,7 +69,7 @@ class IgnoreRules:
         return self._ask_rules(parts, folder=folder)
 
     def _ask_rules(self, parts: list[str], *, folder: bool) -> bool:
-        """Tell whether the last rule that fits ignores a path; the nearest file with such a rule decides."""
+        """Return True if the last matching rule ignores a path; the nearest file with a matching rule decides."""
         for depth in reversed(range(len(parts))):
             above = "".join(f"{part}/" for part in parts[:depth])
             for rule in reversed(self._rules.get(above, ())):
@@ -79,7 +82,7 @@ def _fits(rule: _Rule, parts: list[str]) -> bool:
     if not rule.anchored:
         (segment,) = rule.segments
         return segment is not None and segment.fullmatch(parts[-1]) is not None
-    reached = {0}  # how many segments are behind us, before each part
+    reached = {0}  # Numbers of segments matched so far, before each part
     for part in parts:
         after = set[int]()
         for at in _past_stars(rule.segments, reached):
@@ -94,7 +97,7 @@ def _fits(rule: _Rule, parts: list[str]) -> bool:
 
 
 def _past_stars(segments: tuple[re.Pattern[str] | None, ...], reached: set[int]) -> set[int]:
-    """The same with the places after a `**`, which may stand for nothing."""
+    """Return the positions, with those after each `**` added, because `**` may match nothing."""
     positions, left = set(reached), list(reached)
     while left:
         at = left.pop()
@@ -126,13 +129,13 @@ def _rule(line: str) -> _Rule | None:
         segments = tuple(None if part == "**" and anchored else _segment(part) for part in _split(line))
     except ValueError:
         return None
-    if segments[-1] is None:  # `a/**` fits what is below `a`, and not `a` itself
+    if segments[-1] is None:  # `a/**` matches what is below `a`, but not `a` itself
         segments = (*segments, _segment("*"))
     return _Rule(segments, anchored, folders_only, includes)
 
 
 def _split(glob: str) -> Iterable[str]:
-    """The parts between strokes; one within brackets is none."""
+    """Yield the parts between slashes; a slash within brackets does not separate parts."""
     begun = at = 0
     while at < len(glob):
         char = glob[at]
@@ -148,12 +151,12 @@ def _split(glob: str) -> Iterable[str]:
 
 
 def _segment(glob: str) -> re.Pattern[str]:
-    """The expression of a part of a pattern between two strokes.
+    """Return the regular expression of one part of a pattern.
 
-    What stands between two stars is taken at its first place and never given back: for such patterns that is enough.
+    The text between two stars is matched at its first position without backtracking: for such patterns that is enough.
 
     Raises:
-        ValueError: the pattern fits nothing.
+        ValueError: The pattern matches nothing.
     """
     chunks, at = [""], 0
     while at < len(glob):
@@ -180,7 +183,7 @@ def _segment(glob: str) -> re.Pattern[str]:
 
 
 def _bracket(glob: str, at: int) -> tuple[str, int]:
-    """The expression of a set of characters, and where it ends."""
+    """Return the regular expression of a bracket expression, and the position after it."""
     negated = glob[at : at + 1] in {"!", "^"}
     at += negated
     parts, begun = list[str](), at

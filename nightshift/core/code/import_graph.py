@@ -20,18 +20,19 @@ from nightshift.core.text.encoding import encode
 SETTINGS = frozenset(
     {"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg"}
 )
-"""Files at the root that steer pytest; every test depends on them."""
+"""Files at the root that configure pytest; every test depends on them."""
 
 PACKAGE = "package.json"
 LIKE = 0.5
-"""The share of paths that two trees have in common at least where the graph of one is made from the other's."""
+"""The minimum share of paths that two trees have in common for the graph of one to be derived from the other's."""
 _NOTHING = Facts()
 
 
 class ImportCache:
-    """Remembers what files refer to, and the graphs of the trees that were asked about; shared between threads.
+    """Caches the references of files and the graphs of the trees that were asked about; shared between threads.
 
-    Facts and graphs are of so many files at most, each of which takes about a kilobyte in both; one graph always stays.
+    `max_files` limits the files in the facts and in the graphs; each file takes about a kilobyte in both. One graph
+    always stays.
     """
 
     def __init__(self, max_files: int = 50_000) -> None:
@@ -42,12 +43,12 @@ class ImportCache:
 
     @contextlib.contextmanager
     def view(self, tree: Tree, over: Mapping[str, str | None]) -> Iterator[View]:
-        """A tree with texts on top (None removes a file), for one question; others wait meanwhile."""
+        """Yield a tree with texts on top (None removes a file), for one question; other threads wait meanwhile."""
         with self._lock:
             yield View(tree, over, self._graph(tree), self)
 
     def facts(self, path: str, blob: str, read: Callable[[], bytes]) -> Facts:
-        """Return the references of a file; read and parsed once for each content."""
+        """Return the references of a file; each content is read and parsed once."""
         if not may_refer(path):
             return _NOTHING
         key = f"{PurePosixPath(path).suffix}:{blob}"
@@ -60,7 +61,10 @@ class ImportCache:
             return cached_facts
 
     def _graph(self, tree: Tree) -> _Graph:
-        """The graph of the most similar tree seen, brought up to this one; the one used last stands at the end."""
+        """Return the graph of the most similar cached tree, updated to this one.
+
+        The most recently used graph is last.
+        """
         entries = listing_of(tree.entries())
         used_last = self._graphs[::-1]
         best = next((graph for graph in used_last if graph.commit == tree.commit), None)
@@ -74,7 +78,7 @@ class ImportCache:
 
 
 class _Graph:
-    """The names of one tree, and which of its files use which words. The words are read only when asked for."""
+    """The names of one tree, and the words that each of its files uses. The words are read only when needed."""
 
     def __init__(self) -> None:
         self.names = Names()
@@ -85,11 +89,11 @@ class _Graph:
         self._users: defaultdict[str, set[str]] = defaultdict(set)
 
     def is_like(self, entries: Mapping[str, str]) -> bool:
-        """Tell whether it has many of a tree's paths."""
+        """Return True if the graph has at least the share `LIKE` of a tree's paths."""
         return sum(path in self.entries for path in entries) >= LIKE * max(1, len(entries), len(self.entries))
 
     def move_to(self, commit: str, entries: Listing[str]) -> None:
-        """Become the graph of another tree by what differs."""
+        """Turn this graph into that of another tree by applying the differences."""
         if commit != self.commit:
             apart = entries.since(self.entries)
             for path, blob in apart.items():
@@ -101,12 +105,12 @@ class _Graph:
             self._stale.update(apart)
 
     def users_of(self, words: Iterable[str], facts: Callable[[str], Facts]) -> set[str]:
-        """Files of the tree that use one of these words."""
+        """Return the files of the tree that use one of these words."""
         self.index(facts)
         return {path for word in words for path in self._users.get(word, ())}
 
     def index(self, facts: Callable[[str], Facts]) -> None:
-        """Note the words of files that are new or other than when they were noted last."""
+        """Record the words of files that are new or have changed since they were recorded."""
         while self._stale:
             path = next(iter(self._stale))
             self._forget(path)
@@ -126,7 +130,7 @@ class _Graph:
 
 
 class View:
-    """A tree with texts on top, as a graph; made by `ImportCache.view`."""
+    """The graph of a tree with texts on top; made by `ImportCache.view`."""
 
     def __init__(self, tree: Tree, over: Mapping[str, str | None], graph: _Graph, cache: ImportCache) -> None:
         self._tree, self._over, self._graph, self._cache = tree, over, graph, cache
@@ -145,15 +149,15 @@ class View:
         return self._cache.facts(path, hashlib.sha256(raw).hexdigest(), lambda: raw)
 
     def dynamic(self) -> Iterable[str]:
-        """The tree's files that may reach more than can be read from them."""
+        """Return the tree's files that may reach more than their text shows."""
         self._graph.index(self._facts_below)
         return self._graph.dynamic
 
     def uses(self, path: str) -> frozenset[str]:
-        """The files that one file refers to."""
+        """Return the files that one file refers to."""
         facts = self.facts(path)
         used_paths = set(self._surroundings(path)) if path.endswith(".py") else set()
-        if is_source(path):  # it says what kind of module a file is
+        if is_source(path):  # It determines the module type of a file
             used_paths.update(name for folder in folders_above(path) for name in self._present(f"{folder}{PACKAGE}"))
         for imported in facts.imports:
             used_paths.update(self._list_imported(path, imported))
@@ -162,7 +166,7 @@ class View:
         return frozenset(used_paths)
 
     def users(self, path: str) -> Iterator[str]:
-        """The files of the tree that refer to one file."""
+        """Yield the files of the tree that refer to one file."""
         candidates = self._graph.users_of(_keys(path), self._facts_below)
         name, folder = last_of(path), path[: path.rfind("/") + 1]
         if name in {"__init__.py", "conftest.py", PACKAGE}:
@@ -212,7 +216,7 @@ class View:
             yield from self._present(path)
 
     def _submodules(self, package: str) -> Iterator[str]:
-        if f"{package}__init__.py" in self:  # a star reaches submodules only through a package's `__all__`
+        if f"{package}__init__.py" in self:  # A star reaches submodules only through a package's `__all__`
             for names in (self._graph.names, self._above):
                 for path in names.within(package):
                     if path.endswith(".py") and "/" not in path[len(package) :] and path in self:
@@ -226,7 +230,7 @@ class View:
 
 
 def _words(path: str, facts: Facts) -> Iterator[str]:
-    """The words by which a file may name others; `_keys` gives those that a file answers to."""
+    """Yield the words by which a file may name other files; `_keys` gives the words that refer to a file."""
     for imported in facts.imports:
         parts = [*imported.module.split("."), *imported.names]
         yield from (f"import {part}" for part in parts)

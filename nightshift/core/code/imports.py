@@ -1,7 +1,7 @@
-"""References of one source file: its imports, the strings in it that may name files, and whether it hides more.
+"""References of one source file: its imports, the strings that may name files, and whether there may be more.
 
-A file can reach others in ways that no reading of it reveals (`importlib`, `exec`, directory listings, child
-processes, pickles). Such a file is called dynamic, and whoever stages a closure takes the whole tree instead.
+A file can reach others in ways that its text does not show (`importlib`, `exec`, directory listings, child processes,
+pickles). Such a file is called dynamic, and a closure that contains one is replaced by the whole tree.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nightshift.core.code.parsing import parse
 from nightshift.core.text.encoding import decode
 
 MAX_MENTION = 200
-_MAX_SCRIPT = 200_000  # longer ones are made by a machine, and their strings name no files
+_MAX_SCRIPT = 200_000  # Longer ones are generated, and their strings name no files
 _DYNAMIC_MODULES = frozenset({
     "importlib", "imp", "pkgutil", "runpy", "zipimport", "glob", "subprocess", "pickle", "_pickle", "dill",
     "cloudpickle", "joblib", "shelve", "marshal", "code", "codeop", "pexpect", "sh",
@@ -54,7 +54,7 @@ class Import:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """All that one file refers to. `dynamic` tells that it may reach files which are not listed."""
+    """All references of one file. `dynamic` is True if it may reach files that are not listed."""
 
     imports: tuple[Import, ...] = ()
     mentions: frozenset[str] = frozenset()
@@ -62,18 +62,18 @@ class Facts:
 
 
 def may_refer(path: str) -> bool:
-    """Tell whether a file's content is worth reading for what it refers to: sources and small texts, no data."""
+    """Return True if a file may contain references: sources and text files, but not data."""
     return path.endswith((*_PYTHON, *_TEXTS, *SOURCES, _GO_TESTS))
 
 
 def facts_of(path: str, content: bytes) -> Facts:
-    """Read a file's references; a Python file that does not parse is dynamic, since nothing is known of it."""
+    """Read a file's references. A Python file that does not parse is dynamic, since nothing is known about it."""
     text = decode(content)
     if path.endswith(SOURCES) and len(text) <= _MAX_SCRIPT:
         mentions, dynamic = references(path, text)
         return Facts(mentions=mentions, dynamic=dynamic)
     if path.endswith(_GO_TESTS):
-        return Facts(dynamic=True)  # its package is a folder, and what that imports are folders as well
+        return Facts(dynamic=True)  # Its package is a folder, and the packages it imports are folders, too
     if not path.endswith(_PYTHON):
         return Facts(mentions=frozenset(token for token in _TOKEN.findall(text[:200_000]) if len(token) <= MAX_MENTION))
     try:
@@ -139,7 +139,7 @@ def _dynamic_attribute(node: ast.Attribute) -> bool:
 
 
 def _opens_computed_path(node: ast.Call) -> bool:
-    """Tell whether a path is put together from parts: none of its parts need name the file."""
+    """Return True if a call opens a path that is put together from parts: none of the parts need name the file."""
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     return name in _OPENERS and any(_is_computed(argument) for argument in node.args)
 

@@ -1,7 +1,7 @@
-"""Reads JavaScript and TypeScript into syntax trees, and says where a text is none.
+"""Parses JavaScript and TypeScript into syntax trees and finds syntax errors.
 
-The parser (tree-sitter) mends what it cannot read and goes on, so a tree always comes; faults are nodes in it. It knows
-the grammar only: a name that is declared twice, or `await` in a place where it may not stand, is found when it is run.
+The parser (tree-sitter) recovers from errors, so it always returns a tree, in which the errors are nodes. It knows only
+the grammar: a name that is declared twice, or a misplaced `await`, is found only when the code runs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SCRIPTS = (".js", ".mjs", ".cjs", ".jsx")
 TYPED = (".ts", ".mts", ".cts", ".tsx")
 SOURCES = (*SCRIPTS, *TYPED)
-"""Sources that Node.js runs, typed files only in newer versions of it, and what tools make it run."""
+"""Suffixes of files that Node.js runs, directly (typed files in newer versions only) or with the help of tools."""
 
 STRINGS = frozenset({"string", "template_string"})
 
@@ -33,31 +33,31 @@ class Fault:
 
 
 def is_source(path: str) -> bool:
-    """Tell whether a path names JavaScript or TypeScript."""
+    """Return True if a path is a JavaScript or TypeScript file."""
     return path.endswith(SOURCES)
 
 
 def parse(path: str, text: str) -> Node:
-    """The root of a text's syntax tree; positions in it are in bytes of UTF-8.
+    """Return the root of a text's syntax tree; its positions are in bytes of UTF-8.
 
     Args:
-        path: its ending says which of the two languages it is.
-        text: the source.
+        path: Its suffix selects the language.
+        text: The source.
     """
     from tree_sitter import Parser  # noqa: PLC0415 (loaded when the first JavaScript task comes)
 
-    # A parser of its own for each text: they are cheap, and one may not be used by two threads at once.
+    # A new parser for each text: parsers are cheap, and two threads must not share one.
     with_tags = path.endswith((*SCRIPTS, ".tsx"))
     return Parser(_grammar(typed=path.endswith(TYPED), with_tags=with_tags)).parse(encode(text)).root_node
 
 
 def fault(path: str, text: str) -> Fault | None:
-    """The first place at which a text is not of its language, or None."""
+    """Return the first syntax error of a text, or None."""
     return fault_in(parse(path, text), text)
 
 
 def fault_in(root: Node, text: str) -> Fault | None:
-    """The first fault in a syntax tree of a text, or None."""
+    """Return the first error in a text's syntax tree, or None."""
     if not root.has_error:
         return None
     node = next((node for node in walk(root) if node.is_error or node.is_missing), root)
@@ -69,7 +69,7 @@ def fault_in(root: Node, text: str) -> Fault | None:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """A node and all below it, in the order of the text; without recursion, since models nest deeply."""
+    """Yield a node and all its descendants in the order of the text; not recursive, since models nest deeply."""
     waiting = [node]
     while waiting:
         current = waiting.pop()
@@ -78,12 +78,12 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def node_text(node: Node | None) -> str:
-    """A node as it was written."""
+    """Return the source text of a node."""
     return (node.text or b"").decode("utf-8", "replace") if node else ""
 
 
 def literal(node: Node | None) -> str | None:
-    """The value of a string that is written out; None for anything else, and where something is put into it."""
+    """Return the value of a string literal; None for any other node and for a template with substitutions."""
     if node is None or node.type not in STRINGS:
         return None
     if any(child.type not in {"string_fragment", "escape_sequence"} for child in node.named_children):
@@ -92,13 +92,13 @@ def literal(node: Node | None) -> str | None:
 
 
 def arguments(call: Node) -> list[Node]:
-    """The arguments of a call, without comments."""
+    """Return the arguments of a call, without comments."""
     argument_list = call.child_by_field_name("arguments")
     return [child for child in argument_list.named_children if child.type != "comment"] if argument_list else []
 
 
 def specifiers(path: str, text: str) -> list[str]:
-    """List the names that a text imports, exports from or requires, where they are written out; in order."""
+    """List the names that a text imports, exports from or requires, if they are string literals; in order."""
     names: dict[str, None] = {}
     for node in walk(parse(path, text)):
         source = node.child_by_field_name("source") if node.type in {"import_statement", "export_statement"} else None

@@ -1,7 +1,7 @@
 """Framework that runs the tests of a job: node:test, or the project's own vitest or jest.
 
-The imports of a file name it; a file that imports none of them, as tests of jest mostly do, is of the framework that
-`package.json` runs.
+The imports of a file determine it. A file that imports none of them, which is common with jest, belongs to the
+framework that `package.json` runs.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _OF_MODULE = {"node:test": Framework.NODE, "vitest": Framework.VITEST, "@jest/gl
 
 
 def framework_of(path: str, text: str, text_of: TextOf) -> Framework:
-    """The framework of a file of tests.
+    """Return the framework of a file of tests.
 
     Args:
-        path: where it lies.
-        text: what it says.
-        text_of: the text of a file of the tree, or None.
+        path: The path of the file.
+        text: The content of the file.
+        text_of: Returns the text of a file of the tree, or None.
     """
     if match := _MODULES.search(text):
         return _OF_MODULE[match[2]]
@@ -47,12 +47,12 @@ def framework_of(path: str, text: str, text_of: TextOf) -> Framework:
 
 
 def of_all(tests: Iterable[tuple[str, str]], text_of: TextOf) -> Framework:
-    """The framework of the first of these files, which are path and text; node:test where there is none."""
+    """Return the framework of the first of these files (path and text); node:test if there are none."""
     return next((framework_of(path, text, text_of) for path, text in tests), Framework.NODE)
 
 
 def choose_framework(path: str, text_of: TextOf) -> Framework:
-    """The framework that the package of a path runs its tests with: by its script, its settings, what it depends on."""
+    """Return the framework of the package that a path belongs to, from its test script, settings or dependencies."""
     for folder in _above(path):
         text = text_of(posixpath.join(folder, "package.json"))
         if text is None:
@@ -73,7 +73,7 @@ def choose_framework(path: str, text_of: TextOf) -> Framework:
 
 
 def root_of(path: str, text_of: TextOf) -> str:
-    """The folder of the package that a file belongs to; empty for the root of the tree."""
+    """Return the folder of the package that a file belongs to; empty for the root of the tree."""
     return next((folder for folder in _above(path) if text_of(posixpath.join(folder, "package.json")) is not None), "")
 
 

@@ -1,8 +1,8 @@
-"""References of one file of JavaScript or TypeScript, for the import graph: by names, which leans to the safe side.
+"""References of one JavaScript or TypeScript file, for the import graph: by names, to err on the safe side.
 
-A specifier counts as a use of every file that it may name, wherever that lies; so does any other string that has the
-form of a path. What is loaded by a computed name, found in a listing of a folder, or mapped by package.json cannot be
-read from a file: such a file is called dynamic.
+A specifier counts as a use of every file that it may name, wherever that file is; so does any other string that has the
+form of a path. Files that are loaded by a computed name, found in a directory listing or mapped by package.json cannot
+be read from the text: a file that loads such files is called dynamic.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _DYNAMIC_MODULES = re.compile(r"^(node:)?(child_process|worker_threads|module|vm
 
 
 def references(path: str, text: str) -> tuple[frozenset[str], bool]:
-    """The names by which a file may use others, and whether it may use more than those.
+    """Return the names by which a file may use other files, and whether it may use more files than those.
 
     Args:
-        path: says which of the two languages it is.
-        text: the source.
+        path: Its suffix selects the language.
+        text: The source.
     """
     root = parse(path, text)
     if root.has_error:
@@ -42,14 +42,14 @@ def references(path: str, text: str) -> tuple[frozenset[str], bool]:
 
 
 def _names(value: str) -> Iterator[str]:
-    """A string as the end of a path, with the endings that may be left out."""
+    """Yield a string as the end of a path, also with the suffixes that an import may omit."""
     stem = re.sub(r"^(\.{0,2}/)+", "", value).rstrip("/")
     if not stem.strip(".") or "\n" in stem:
         return
     yield stem
     if value.startswith("."):
         yield from (stem + ending for ending in (*SOURCES, ".json"))
-    if stem.endswith((".js", ".mjs", ".cjs")):  # TypeScript may be imported by the name of what it becomes
+    if stem.endswith((".js", ".mjs", ".cjs")):  # TypeScript may be imported by the name of its output
         yield re.sub(r"js$", "ts", stem)
 
 
@@ -58,5 +58,5 @@ def _is_dynamic(node: Node) -> bool:
         return node_text(node) in _DYNAMIC_NAMES
     if node.type == "call_expression" and node_text(node.child_by_field_name("function")) in _LOADERS:
         return literal(next(iter(arguments(node)), None)) is None
-    # A path that is put together, as in `./data/${name}.json`.
+    # A path that is put together, such as `./data/${name}.json`.
     return node.type in STRINGS and literal(node) is None and "/" in node_text(node)

@@ -1,10 +1,10 @@
-"""Modules of well-known distributions, and the distributions that bring them where the names differ."""
+"""Modules of well-known distributions, and the names of the distributions if they differ from the modules' names."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-# Module to distributions; the first is taken unless the owner's files name another one.
+# Module to distributions; the first is the default unless the owner's files name another one.
 OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "yaml": ("PyYAML",), "cv2": ("opencv-python-headless", "opencv-python", "opencv-contrib-python"),
     "PIL": ("Pillow",), "sklearn": ("scikit-learn",), "skimage": ("scikit-image",), "bs4": ("beautifulsoup4",),
@@ -45,7 +45,7 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "charset_normalizer": ("charset-normalizer",), "text_unidecode": ("text-unidecode",), "vobject": ("vobject",),
 }  # fmt: skip
 
-# Modules of well-known distributions that are named like them.
+# Modules of well-known distributions that have the same name.
 SAME_NAMES = frozenset({
     "aiofiles", "aiohttp", "aiosqlite", "alembic", "altair", "anthropic", "anyio", "apscheduler", "argon2", "arrow",
     "asgiref", "asyncpg", "attrs", "bcrypt", "black", "bleach", "blinker", "bokeh", "boltons", "boto3", "botocore",
@@ -77,10 +77,10 @@ SAME_NAMES = frozenset({
     "zstandard",
 })  # fmt: skip
 
-# Folders of packages that many distributions share; each is named after its part.
+# Namespace packages that many distributions share; each distribution is named after its part.
 SHARED = ("google.cloud", "azure", "backports", "jaraco", "ruamel", "sphinxcontrib", "zope")
 
 
 def is_known_module(top: str) -> bool:
-    """Tell whether a module at the top level is that of a well-known distribution."""
+    """Return True if a top-level module belongs to a well-known distribution."""
     return top in SAME_NAMES or top in OTHER_NAMES

@@ -1,4 +1,4 @@
-"""Lines of a text that a change wrote."""
+"""The lines of a text that a change wrote."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import takewhile
 
 
 def list_written_lines(before: str, after: str) -> frozenset[int]:
-    """The lines of `after` that are new or other than before, counting from 1; where lines went, their neighbours."""
+    """Return the lines of `after` that are new or changed, counting from 1; for deleted lines, their neighbours."""
     old, new = _lines(before), _lines(after)
     head = _same(old, new)
     tail = _same(old[head:][::-1], new[head:][::-1])

@@ -1,8 +1,8 @@
-"""The paths of a tree in order, each with a value. Trees that differ little share what they have in common.
+"""The paths of a tree in order, each with a value. Similar trees share their common part.
 
-Most trees are one commit away from one that was looked at before. What follows the files of a repository asks a listing
-for what differs from the one it knew (`since`), and for the files of a folder, a name or an ending, none of which goes
-through all paths.
+Most trees are one commit away from a tree that was seen before. Code that follows the files of a repository asks a
+listing for the differences from the previous one (`since`), and for the files of a folder, a name or a suffix. None of
+these goes through all paths.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Generic, TypeVar
 
 V = TypeVar("V")
 MOST_APART = 1000
-"""A listing that differs from what it shares in more paths gets a copy of its own."""
+"""Most paths in which a listing may differ from its shared part. Beyond it, the listing gets a copy of its own."""
 _LAST = "\U0010ffff"
 
 
 class _Shared(Generic[V]):
-    """The common part of listings: values by path, sorted, and the same paths in other orders."""
+    """The common part of listings: values by path, sorted, and the same paths sorted by other keys."""
 
     def __init__(self, values: dict[str, V]) -> None:
         self.values = values
@@ -33,7 +33,7 @@ class _Shared(Generic[V]):
 
 
 class Listing(Mapping[str, V]):
-    """Path to value, in path order; no value is None. It never changes."""
+    """Immutable mapping of path to value, in path order; no value is None."""
 
     __slots__ = ("_gone", "_length", "_new", "_over", "_shared")
 
@@ -63,7 +63,7 @@ class Listing(Mapping[str, V]):
         return iter(self._with_new(self._shared.paths, self._new))
 
     def patch(self, differences: Mapping[str, V | None]) -> Listing[V]:
-        """The listing with other values at some paths; None for a path that is to be left out."""
+        """Return the listing with other values at some paths; None removes a path."""
         before, over = self._shared.values, {**self._over, **differences}
         over = {path: value for path, value in over.items() if before.get(path) != value}
         if len(over) > MOST_APART:
@@ -71,7 +71,7 @@ class Listing(Mapping[str, V]):
         return Listing(self._shared, over)
 
     def is_kin(self, other: Listing[V]) -> bool:
-        """Tell whether both share what they have in common, so that `since` costs what differs."""
+        """Return True if both listings have the same shared part, so that `since` costs only as much as they differ."""
         return self._shared is other._shared
 
     def since(self, old: Listing[V]) -> dict[str, V | None]:
@@ -81,13 +81,16 @@ class Listing(Mapping[str, V]):
         return {path: value for path in paths if (value := self.get(path)) != old.get(path)}
 
     def below(self, start: str) -> list[str]:
-        """The paths that begin with a text, such as a folder with its slash."""
+        """Return the paths that begin with a text, such as a folder with its slash."""
         paths = self._shared.paths
         shared_paths = paths[bisect_left(paths, start) : bisect_left(paths, start + _LAST)]
         return self._with_new(shared_paths, [path for path in self._new if path.startswith(start)])
 
     def having(self, key: Callable[[str], str], *values: str) -> list[str]:
-        """The paths for which a function gives one of these values; it is always the same function, of few."""
+        """Return the paths for which a function gives one of these values.
+
+        Use few functions: each one's order is cached.
+        """
         shared_paths = sorted(path for value in values for path in self._shared.having(key, value))
         return self._with_new(shared_paths, [path for path in self._new if key(path) in values])
 
@@ -102,6 +105,6 @@ def listing_of(values: Mapping[str, V]) -> Listing[V]:
 
 
 def ending_of(path: str) -> str:
-    """Return the ending of a file's name, from its last dot on; empty without a dot."""
+    """Return the suffix of a file's name, starting with its last dot; empty without a dot."""
     name = path.rpartition("/")[2]
     return name[name.rfind(".") :] if "." in name else ""

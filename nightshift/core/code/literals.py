@@ -1,9 +1,9 @@
 """Python values as text and back, without ever running that text.
 
-What can be written: numbers, texts, bytes, booleans, None, lists, tuples, dicts, sets and what a few constant
-operators make of these (`10**6`, `[0] * 5`, `-1`, `1 + 2j`), and `set()`, `frozenset(…)` and `float("nan")`, which have
-no literal of their own. Sizes are bounded, so that a short text cannot become a value that fills the memory, nor one
-that is small in memory, because its parts are the same list, and endless to walk through.
+Supported are numbers, texts, bytes, booleans, None, lists, tuples, dicts and sets, a few operators on constants
+(`10**6`, `[0] * 5`, `-1`, `1 + 2j`), and `set()`, `frozenset(…)` and `float("nan")`, which have no literal of their
+own. Sizes are limited, so that a short text can neither fill the memory nor become a value that is small in memory but
+endless to walk through, because its parts are the same list.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nightshift.core.code.parsing import parse_expression
 
 MAX_TEXT = 200_000
 MAX_ITEMS = 100_000
-"""How many items one multiplication may make; all those of a literal may make `MAX_TEXT`."""
+"""Items that one multiplication may make; all multiplications of a literal together may make `MAX_TEXT`."""
 MAX_BITS = 50_000
 
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -31,16 +31,16 @@ _NUMBERS = (int, float, complex)
 
 
 class SizeLimit:
-    """How much may still be made, of items and characters; `fault` says what is too much.
+    """The number of items and characters that may still be made; `fault` is the message when it is exceeded.
 
-    What is taken from a room is taken from the one that it lies `within` as well.
+    An amount that is taken from a limit is also taken from the limit that it is `within`.
     """
 
     def __init__(self, most: int, fault: str, within: SizeLimit | None = None) -> None:
         self._left, self._fault, self._within = most, fault, within
 
     def take(self, count: int) -> None:
-        """Use some of it up; raises ValueError when it is used up."""
+        """Use up an amount; raises ValueError when the limit is exceeded."""
         self._left -= count
         if self._within:
             self._within.take(count)
@@ -49,10 +49,10 @@ class SizeLimit:
 
 
 def read(text: str, within: SizeLimit | None = None) -> Any:
-    """The value that a text writes down; what it takes to read it is taken from `within`.
+    """Return the value of a literal. Reading it uses up part of the limit `within`.
 
     Raises:
-        ValueError: it is no literal, or too large.
+        ValueError: The text is not a literal, or it is too large.
     """
     if len(text) > MAX_TEXT:
         raise ValueError(f"longer than {MAX_TEXT} characters")
@@ -65,10 +65,10 @@ def read(text: str, within: SizeLimit | None = None) -> Any:
 
 
 def write(value: object, within: SizeLimit | None = None) -> str:
-    """The text from which `read` makes the same value again; its length is taken from `within`.
+    """Return the text that `read` turns back into the same value. Its length is taken from the limit `within`.
 
     Raises:
-        ValueError: the value is not one of those that can be written.
+        ValueError: The value cannot be written as a literal.
     """
     too_long = f"longer than {MAX_TEXT} characters"
     text = _text(value, SizeLimit(MAX_TEXT, too_long, within))
@@ -78,10 +78,10 @@ def write(value: object, within: SizeLimit | None = None) -> str:
 
 
 def value_of(node: ast.expr, within: SizeLimit | None = None) -> Any:
-    """The value of an expression that is made of literals alone.
+    """Return the value of an expression that consists of literals alone.
 
     Raises:
-        ValueError: it is not.
+        ValueError: It contains something else.
     """
     try:
         return _value(node, SizeLimit(MAX_TEXT, "the sequences are too long", within))
@@ -141,12 +141,12 @@ def _check_repetition(times: Any, items: Any, limit: SizeLimit) -> None:
         raise ValueError("cannot be multiplied")
     if times * len(items) > MAX_ITEMS:
         raise ValueError("the sequence is too long")
-    # What an item holds is not copied, but whoever walks through the value meets it each time.
+    # The multiplication copies references only, but code that walks through the value visits each item every time.
     limit.take(max(1, times) * _weight(items))
 
 
 def _weight(value: Any) -> int:
-    """Count the items and characters of a value, all the way down."""
+    """Count the items and characters of a value, including nested ones."""
     if isinstance(value, str | bytes):
         return len(value)
     if isinstance(value, dict):
@@ -174,7 +174,7 @@ def _text(value: object, limit: SizeLimit) -> str:
         return "{" + ", ".join(f"{_text(key, limit)}: {_text(item, limit)}" for key, item in value.items()) + "}"
     if kind is int:
         assert isinstance(value, int)
-        text = repr(value) if value.bit_length() < 10_000 else hex(value)  # printing in decimal has a limit
+        text = repr(value) if value.bit_length() < 10_000 else hex(value)  # Decimal output has a limit
     elif kind is float and isinstance(value, float):
         text = repr(value) if math.isfinite(value) else f"float('{value}')"
     else:

@@ -1,8 +1,9 @@
-"""Reads Python source into a syntax tree, one thread at a time.
+"""Parses Python source into a syntax tree, one thread at a time.
 
-CPython before 3.13 counts the depth of the tree that it builds in one place for all threads. A garbage collection in
-the middle may let another thread build a tree too, and then either ends with "AST constructor recursion depth mismatch"
-(https://github.com/python/cpython/issues/106905). Suites are planned in threads, so all packages read source here.
+CPython before 3.13 counts the depth of the tree that it builds in a counter shared by all threads. A garbage collection
+during the parsing may let another thread build a tree too, and then either fails with "AST constructor recursion depth
+mismatch" (https://github.com/python/cpython/issues/106905). Test suites are planned in threads, so all packages parse
+source here.
 """
 
 from __future__ import annotations
@@ -17,20 +18,20 @@ _TURN = threading.RLock()
 
 
 def parse(text: str | bytes) -> ast.Module:
-    """The tree of a module.
+    """Return the tree of a module.
 
     Raises:
-        SyntaxError, ValueError, RecursionError, MemoryError: as `ast.parse`.
+        SyntaxError, ValueError, RecursionError, MemoryError: As `ast.parse`.
     """
     with _TURN:
         try:
             return ast.parse(text)
-        except UnicodeEncodeError:  # a text that is no UTF-8 is read in the encoding that its own first lines name
+        except UnicodeEncodeError:  # Text that is not UTF-8 is read in the encoding that its first lines name
             return ast.parse(encode(text) if isinstance(text, str) else text)
 
 
 def parse_quietly(text: str) -> ast.Module | None:
-    """The tree of a module, or None for what is none; warnings about the text are not given."""
+    """Return the tree of a module, or None if the text does not parse; warnings about the text are suppressed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -40,7 +41,7 @@ def parse_quietly(text: str) -> ast.Module | None:
 
 
 def syntax_fault(text: str) -> str | None:
-    """Tell why a file's text is no Python, with the line where it can be told; None where it is."""
+    """Return why a text is not valid Python, with the line if known; None if it is valid."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -55,6 +56,6 @@ def syntax_fault(text: str) -> str | None:
 
 
 def parse_expression(text: str) -> ast.expr:
-    """The tree of an expression; raises as `parse`."""
+    """Return the tree of an expression; raises like `parse`."""
     with _TURN:
         return ast.parse(text, mode="eval").body

@@ -1,8 +1,8 @@
-"""Rules for paths of files in a repository, alone and together: the same for tasks, models, staging and commits.
+"""Rules for file paths in a repository, alone and together: the same for tasks, models, staging and commits.
 
-A path is refused that could mean more than one thing: one that leaves the tree, that git, macOS or Windows take for
-`.git`, that Windows takes for a device, that a person reads otherwise than it is, or that a file system which ignores
-case takes for another file. Together, files may not make a folder that git takes for a repository.
+A path that could mean more than one thing is rejected: one that leaves the tree, that git, macOS or Windows treat as
+`.git`, that Windows treats as a device, that a person misreads, or that a case-insensitive file system confuses with
+another file. A set of files is also rejected if it would make a folder that git treats as a repository.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from functools import lru_cache
 MAX_FILES = 500
 MAX_FILE_CHARS = 1_000_000
 MAX_TOTAL_CHARS = 8_000_000
-"""How much one task may bring, and one change may hold."""
+"""Limits of what one task may bring and one change may contain."""
 
 MAX_PATH_BYTES, MAX_NAME_BYTES, MAX_DEPTH = 400, 200, 20
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-# Of all names that begin with .git only these: others steer git (.gitmodules, .gitattributes) or may be made to.
+# Allow-list of names that begin with .git. Others control git (.gitmodules, .gitattributes) or can be made to.
 _GIT_FILES = frozenset({".gitignore", ".gitkeep", ".github", ".gitlab", ".gitlab-ci.yml", ".gitea", ".gitlint"})
-_SHORT_GIT_NAME = re.compile(r"gi[a-z0-9]{1,6}~\d+")  # what Windows calls .git, .gitmodules and .gitattributes
-# With any ending, `aux.py` among them.
+_SHORT_GIT_NAME = re.compile(r"gi[a-z0-9]{1,6}~\d+")  # Windows' short names of .git, .gitmodules and .gitattributes
+# With any suffix, so `aux.py` matches.
 _DEVICE = re.compile(r"con|prn|aux|nul|conin\$|conout\$|(com|lpt)\d")
-# Beside a file HEAD git looks for objects and refs, or for commondir, which says where they are; the others are what
-# such a folder is planted for, or come with it.
+# Beside a file HEAD, git looks for objects and refs, or for commondir, which says where they are. The other names are
+# files for which such a folder is planted, or that come with it.
 _OF_REPOSITORIES = frozenset({"objects", "refs", "commondir", "gitdir", "config", "config.worktree", "packed-refs"})
 
 
 def path_fault(path: str) -> str | None:
-    """Say why this may not be the path of a file in a repository, or None when it may."""
+    """Return why a text cannot be the path of a file in a repository; None if it can."""
     if not path or len(path.encode("utf-8", "surrogatepass")) > MAX_PATH_BYTES:
         return f"must have 1 to {MAX_PATH_BYTES} bytes"
     if any(unicodedata.category(c) in _HIDDEN for c in path) or "\\" in path:
@@ -51,26 +51,26 @@ def path_fault(path: str) -> str | None:
 
 
 def _mixes_alphabets(word: str) -> bool:
-    """Tell whether a word has Latin and Cyrillic letters, of which many look the same."""
+    """Return True if a word has both Latin and Cyrillic letters, many of which look the same."""
     scripts = {unicodedata.name(char, "").partition(" ")[0] for char in word}
     return {"LATIN", "CYRILLIC"} <= scripts
 
 
 def _is_git_name(part: str) -> bool:
-    """Tell whether git, HFS+ or NTFS may take a name for one of git's own."""
+    """Return True if git, HFS+ or NTFS may treat a name as one of git's own."""
     name = _as_windows(part)
     folded_name = unicodedata.normalize("NFKC", part).casefold()
     return bool(_SHORT_GIT_NAME.fullmatch(name)) or (name.startswith(".git") and folded_name not in _GIT_FILES)
 
 
 def _as_windows(part: str) -> str:
-    """A name without case, in plain letters and digits, and without the end that NTFS cuts off."""
+    """Normalise a name as Windows does: without case, in plain letters and digits, without the end that NTFS cuts."""
     return unicodedata.normalize("NFKC", part).casefold().partition(":")[0].rstrip(" .")
 
 
 @lru_cache(maxsize=50_000)
 def is_test_path(path: str) -> bool:
-    """Tell whether a path names a test or steers tests, by the usual conventions of pytest, JavaScript and Go."""
+    """Return True if a path is a test or configures tests, by the conventions of pytest, JavaScript and Go."""
     name = path.rpartition("/")[2]
     stem = name.rsplit(".", 1)[0]
     return (
@@ -83,17 +83,17 @@ def is_test_path(path: str) -> bool:
 
 
 def top_module(path: str) -> str:
-    """Name the module, or the folder at the top, by which a file of a tree is imported, with or without `src`."""
+    """Return the module or top-level folder by which a file of a tree is imported, with or without `src`."""
     return path.removeprefix("src/").partition("/")[0].removesuffix(".py")
 
 
 def folders_of(path: str) -> list[str]:
-    """The folders above a path, outermost first, without the root."""
+    """List the folders above a path, outermost first, without the root."""
     return [path[:index] for index, char in enumerate(path) if char == "/"] if "/" in path else []
 
 
 def at_or_below(paths: Iterable[str], places: Collection[str]) -> tuple[str, str] | None:
-    """The first of these paths that is one of the places or lies below one, with that place; None when none does."""
+    """Return the first path that equals or is below one of the places, with that place; None if there is none."""
     if not places:
         return None
     pairs = ((path, location) for path in paths for location in (path, *folders_of(path)))
@@ -101,27 +101,27 @@ def at_or_below(paths: Iterable[str], places: Collection[str]) -> tuple[str, str
 
 
 def is_git_folder(files: Iterable[str], folders: Iterable[str]) -> bool:
-    """Tell whether git may take a folder for a repository, or will once a little is added to it.
+    """Return True if git may treat a folder as a repository, or will when a little is added to it.
 
-    Its programs would then run for whoever calls git in there: the folder's `config` may name some. One part is
-    enough beside HEAD, since another change, or a program of the owner's, may bring the rest.
+    Anybody who calls git in that folder would then run the programs that its `config` names. One part beside HEAD is
+    enough, since another change, or one of the owner's programs, may add the rest.
 
     Args:
-        files: names of what lies in it and is no folder.
-        folders: names of the folders in it.
+        files: Names of the entries that are not folders.
+        folders: Names of the folders.
     """
     names = {_as_windows(name) for name in files}
     return "head" in names and not _OF_REPOSITORIES.isdisjoint(names | {_as_windows(name) for name in folders})
 
 
 def git_folder(written: Iterable[str], paths: Collection[str]) -> str | None:
-    """The first folder around one of the written files that git may take for a repository; None where there is none.
+    """Return the first folder around a written file that git may treat as a repository; None if there is none.
 
     Args:
-        written: paths of files that are new or changed.
-        paths: of all files that are then there, the written ones among them. The root is "".
+        written: Paths of files that are new or changed.
+        paths: Paths of all files after the change, including the written ones. The root is "".
     """
-    together = "\n".join(paths)  # a look at all at once: large trees are gone through for each file of a reply
+    together = "\n".join(paths)  # One search in all paths: this runs for each file of a reply, and trees may be large
     if together.isascii() and "head" not in together.lower():
         return None
     heads = {path.rpartition("/")[0] for path in paths if _is_head(path)}
@@ -139,13 +139,13 @@ def _is_head(path: str) -> bool:
 
 
 class Spellings:
-    """The paths of a tree as a file system sees them that ignores case, as those of macOS and Windows do.
+    """The paths of a tree as a case-insensitive file system sees them, such as those of macOS and Windows.
 
-    Those that it begins with are looked at as one text, and each by itself only when one of them may be in the way: a
-    large tree is gone through for each new file.
+    The initial paths are searched as one text, and are indexed one by one only if one of them may conflict: a large
+    tree is searched for each new file.
 
     Args:
-        paths: of files.
+        paths: The initial files.
     """
 
     def __init__(self, paths: Iterable[str] = ()) -> None:
@@ -155,14 +155,14 @@ class Spellings:
         self._text = _fold("\0".join(("", *self._first, "")))
 
     def add(self, path: str) -> None:
-        """Take in one more file."""
+        """Add one more file."""
         self._files[_fold(path)] = path
         for folder in reversed(folders_of(path)) if "/" in path else ():
             if self._folders.setdefault(_fold(folder), path) != path:
                 return
 
     def clash(self, path: str) -> str | None:
-        """A file that cannot exist beside this one: it has the same name but for case, or one is the other's folder."""
+        """Return a file that cannot coexist with this one: it differs only by case, or one is the other's folder."""
         folded = _fold(path)
         names = (folded, *map(_fold, folders_of(path)))
         if f"\0{folded}/" in self._text or any(f"\0{name}\0" in self._text for name in names):
@@ -177,7 +177,7 @@ class Spellings:
 
 
 def clash_among(paths: Iterable[str]) -> tuple[str, str] | None:
-    """Two of these files that cannot exist beside each other, or None."""
+    """Return two of these files that cannot coexist, or None."""
     seen = Spellings()
     for path in paths:
         if other := seen.clash(path):

@@ -1,4 +1,4 @@
-"""How a repository is tested, linted and typed, as its own files say; each finding tells where it stands."""
+"""The commands with which a repository tests, lints and type-checks, each with the file and line that names it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Purpose(StrEnum):
 
 
 class Linter(StrEnum):
-    """The linters and type checkers that are known here: their findings can be read."""
+    """The linters and type checkers whose findings can be parsed."""
 
     RUFF = "ruff"
     FLAKE8 = "flake8"
@@ -30,7 +30,7 @@ class Linter(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Placed:
-    """Something that stands in a file of the repository. `line` counts from 1."""
+    """Base class of everything found in a file of the repository. `line` counts from 1."""
 
     path: str
     line: int
@@ -45,7 +45,8 @@ class _Placed:
 class FoundCommand(_Placed):
     """A command that a file of the repository names.
 
-    `words` are without what would make an environment for it first (`uv run`, `npx`): it runs in the one that is there.
+    `words` exclude a prefix that would first make an environment (`uv run`, `npx`): the command runs in the existing
+    environment.
     """
 
     purpose: Purpose
@@ -54,7 +55,7 @@ class FoundCommand(_Placed):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundLinter(_Placed):
-    """A linter that the repository has, with the version that one of its files names; empty where none does."""
+    """A linter that the repository uses, with the version that one of its files names; empty if none does."""
 
     linter: Linter
     version: str = ""
@@ -62,34 +63,34 @@ class FoundLinter(_Placed):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundPaths(_Placed):
-    """The folders and files of the tests, where the repository says them."""
+    """The folders and files of the tests, as the repository names them."""
 
     paths: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """All that was found in a tree: commands, those that count for more first, linters, each once, and test paths."""
+    """Everything that was found in a tree: commands (most important first), linters (each once), and test paths."""
 
     commands: tuple[FoundCommand, ...] = ()
     linters: tuple[FoundLinter, ...] = ()
     test_paths: FoundPaths | None = None
 
     def command(self, purpose: Purpose) -> FoundCommand | None:
-        """The command for a purpose."""
+        """Return the first command for a purpose."""
         return next((each for each in self.commands if each.purpose is purpose), None)
 
     def choose_test_paths(self, given: tuple[str, ...] | None) -> tuple[str, ...]:
-        """The places of tests that the owner gave, else those that the files name; empty is anywhere."""
+        """Return the test paths that the owner gave, or else those that the files name; empty means anywhere."""
         return given or (self.test_paths.paths if self.test_paths else ())
 
     def linter(self, wanted: Linter) -> FoundLinter | None:
-        """Return where a linter was found; None where it was not."""
+        """Return where a linter was found; None if it was not found."""
         return next((each for each in self.linters if each.linter is wanted), None)
 
 
 def once(linters: Iterable[FoundLinter]) -> tuple[FoundLinter, ...]:
-    """Return each linter at the first place that names it, with the first version that any place names."""
+    """Merge duplicates: each linter keeps its first location and takes the first version that any entry names."""
     first_by_linter = dict[Linter, FoundLinter]()
     versions = dict[Linter, str]()
     for each in linters:

@@ -1,4 +1,4 @@
-"""Tells whether functions have bodies yet."""
+"""Detects functions without a body."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 
 
 def is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Tell whether a function does nothing: a docstring, `...`, `pass`, `return None`, or an error that says so."""
+    """Return True if a function has only a docstring, `...`, `pass`, `return None`, or raises NotImplementedError."""
     return all(map(_is_vacuous, node.body))
 
 
@@ -22,7 +22,7 @@ def _is_vacuous(statement: ast.stmt) -> bool:
 
 
 def is_shell(text: str) -> bool:
-    """Tell whether Python code has functions, and none of them does anything."""
+    """Return True if Python code has functions and all of them are stubs."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError, RecursionError):

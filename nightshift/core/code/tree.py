@@ -1,4 +1,4 @@
-"""The port through which the files of a commit are read, as bytes or as text; verdicts name it."""
+"""The port through which the files of a commit are read, as bytes or as text. Verdicts name this port."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ class Tree(Protocol):
         ...
 
     def __hash__(self) -> int:
-        """Let what is read of all its files be remembered for it."""
+        """Return a hash, so that results computed from all its files can be cached for it."""
         return object.__hash__(self)
 
     def entries(self) -> Mapping[str, str]:
-        """Path to the id of its content, for each regular file, in path order."""
+        """Return path to the id of its content, for each regular file, in path order."""
         ...
 
     def unwritable(self) -> frozenset[str]:
-        """Paths that hold a link or a submodule: nothing may be written there or below."""
+        """Return the paths of links and submodules: nothing may be written there or below."""
         ...
 
     def read(self, path: str) -> bytes:
-        """A file's bytes.
+        """Return a file's bytes.
 
         Raises:
-            KeyError: there is no such file.
+            KeyError: The file does not exist.
         """
         ...
 
@@ -46,23 +46,23 @@ class Tagged(Protocol):
     """A tree whose commit has a history with tags."""
 
     def describe(self) -> str:
-        """The nearest tag with a digit, how many commits ago it was and the commit, as `git describe --long` has them.
+        """Return the nearest tag with a digit, the commits since it and the commit, like `git describe --long`.
 
-        Empty where there is no such tag.
+        Empty if there is no such tag.
         """
         ...
 
 
 @runtime_checkable
 class Linked(Protocol):
-    """A tree that tells where its symbolic links lead, and which files may be executed."""
+    """A tree that knows the targets of its symbolic links, and which files are executable."""
 
     def links(self) -> Mapping[str, str]:
-        """Path of each link to the path that it names; links that lead out of the tree are left out."""
+        """Return the path of each link and its target; links that lead out of the tree are left out."""
         ...
 
     def programs(self) -> frozenset[str]:
-        """The files that may be executed."""
+        """Return the executable files."""
         ...
 
 
@@ -71,7 +71,7 @@ class Joined(Protocol):
     """A tree with submodules."""
 
     def submodules(self) -> Mapping[str, Tree | None]:
-        """The tree of each submodule at its commit; None where nobody here has it."""
+        """Return the tree of each submodule at its commit; None if no repository here has that commit."""
         ...
 
 
@@ -82,18 +82,18 @@ def list_modules(tree: Tree) -> frozenset[str]:
 
 
 def list_submodules(tree: Tree) -> tuple[str, ...]:
-    """The folders of submodules, whether or not their files are here: no package index has what they hold."""
+    """Return the folders of submodules, even if their files are missing: no package index has their content."""
     return tuple(tree.submodules()) if isinstance(tree, Joined) else ()
 
 
 def read_submodules(tree: Tree) -> dict[str, bytes]:
-    """The files of all submodules that are here, by their paths in the tree."""
+    """Return the files of all available submodules, by their paths in the tree."""
     submodules = tree.submodules() if isinstance(tree, Joined) else {}
     return {f"{path}/{name}": sub.read(name) for path, sub in submodules.items() if sub for name in sub.entries()}
 
 
 def follow_links(tree: Tree, path: str) -> str:
-    """The path of the file or folder that a path leads to, behind at most `MOST_LINKS` links; else an empty text."""
+    """Resolve a path through at most `MOST_LINKS` links; empty if there are more."""
     links = tree.links() if isinstance(tree, Linked) else {}
     for _ in range(MOST_LINKS):
         if not (path_and_link := at_or_below((path,), links)):
@@ -104,7 +104,7 @@ def follow_links(tree: Tree, path: str) -> str:
 
 @runtime_checkable
 class Streamed(Protocol):
-    """A tree that writes a file of any size without holding all of it in memory."""
+    """A tree that can write a file of any size without holding all of it in memory."""
 
     def save(self, path: str, target: BinaryIO) -> None:
         """Write a file's bytes into an empty file; raises KeyError."""
@@ -115,7 +115,7 @@ def save(tree: Tree, path: str, target: BinaryIO) -> None:
     """Write a file's bytes into an empty file.
 
     Raises:
-        KeyError: there is no such file.
+        KeyError: The file does not exist.
     """
     if isinstance(tree, Streamed):
         tree.save(path, target)
@@ -124,14 +124,14 @@ def save(tree: Tree, path: str, target: BinaryIO) -> None:
 
 
 def read_text(tree: Tree, path: str) -> str:
-    """The text of a file, as `core.text.encoding` reads its bytes.
+    """Return the text of a file, decoded as in `core.text.encoding`.
 
     Raises:
-        KeyError: there is no such file.
+        KeyError: The file does not exist.
     """
     return decode(tree.read(path))
 
 
 def text_of(tree: Tree, path: str) -> str | None:
-    """The text of a file; None where there is no such file."""
+    """Return the text of a file; None if the file does not exist."""
     return read_text(tree, path) if path in tree.entries() else None

@@ -1,8 +1,8 @@
-"""Use of models that a task is allowed: its limits, and the owner's grants on top of them.
+"""Model use that a task is allowed: its limits, and the owner's grants on top of them.
 
-A grant names the new limit and not the step to it (`budget:tokens:100000`), counted from the task's first day: so
-several add up whatever became of the attempts between them, one that is read twice counts once, and a limit that was
-raised in the settings meanwhile is not raised again by it.
+A grant names the new limit, not the increase (`budget:tokens:100000`), counted from the task's first day. So several
+grants add up whatever happened to the attempts between them, a grant that is read twice counts once, and a grant does
+not raise a limit that the settings have raised meanwhile.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PREFIX = "budget"
 
 
 class Measure(StrEnum):
-    """Measures of a budget: fields of `Limits`, and of `Spent`."""
+    """Measures of a budget: names of fields of `Limits` and of `Spent`."""
 
     MODEL_CALLS = "model_calls"
     TOKENS = "tokens"
@@ -32,12 +32,12 @@ _UNITS = {Measure.MODEL_CALLS: " model calls", Measure.TOKENS: " tokens", Measur
 
 
 def raise_limits(limits: Limits, before: Spent, granted: Iterable[str]) -> Limits:
-    """The limits as they stand, counted from `before`.
+    """Return the limits after the grants, counted from `before`.
 
     Args:
-        limits: the task's own and the settings' limits.
-        before: what it had used when its owner last asked for it.
-        granted: the subjects of what he granted since he first did.
+        limits: The task's own limits and those of the settings.
+        before: The use at the time when the owner last asked for the task.
+        granted: The subjects of all grants since the owner first asked for the task.
     """
     subjects = tuple(granted)
     ceilings: dict[str, Any] = {each.value: _ceiling(each, limits, before, subjects) for each in Measure}
@@ -45,7 +45,7 @@ def raise_limits(limits: Limits, before: Spent, granted: Iterable[str]) -> Limit
 
 
 def lower_limits(limits: Limits, used: Spent) -> Limits:
-    """The limits without what was used of them; never below nothing."""
+    """Return the limits minus the use; never below zero."""
     left: dict[str, Any] = {
         each.value: max(0, own - getattr(used, each)) for each in Measure if (own := getattr(limits, each)) is not None
     }
@@ -55,19 +55,19 @@ def lower_limits(limits: Limits, used: Spent) -> Limits:
 def ask_for_more(
     measure: Measure, task_id: int, limits: Limits, before: Spent, used: Spent, granted: Iterable[str], short: float
 ) -> Ask | None:
-    """The question to the owner: as much again, or as often as much as the next call needs.
+    """Return the question to the owner: the limit's amount again, or a multiple that covers the next call.
 
     Args:
-        measure: the limit that is reached.
-        task_id: whose.
-        limits: the task's own and the settings' limits.
-        before: what it had used when its owner last asked for it.
-        used: what it has used since.
-        granted: the subjects of what he granted.
-        short: how much too little is left for the next call.
+        measure: The limit that is reached.
+        task_id: The id of the task.
+        limits: The task's own limits and those of the settings.
+        before: The use at the time when the owner last asked for the task.
+        used: The use since then.
+        granted: The subjects of the owner's grants.
+        short: The amount that is missing for the next call.
 
     Returns:
-        None where there is no such limit, or none that would grow.
+        The question; None if there is no such limit, or the limit is 0.
     """
     step, now = getattr(limits, measure), _ceiling(measure, limits, before, tuple(granted))
     if not step or now is None:
@@ -95,7 +95,7 @@ def _ceiling(measure: Measure, limits: Limits, before: Spent, granted: tuple[str
 
 
 def _read_limit(measure: Measure, subject: str) -> float | None:
-    """The limit that a subject grants; None where it is about something else."""
+    """Return the limit that a subject grants; None if it is about something else."""
     prefix, _, rest = subject.partition(":")
     name, _, number = rest.partition(":")
     try:

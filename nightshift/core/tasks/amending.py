@@ -1,4 +1,4 @@
-"""Amendments to a task that is asked for again: words that hold where they differ, packages that it may use."""
+"""Amendments to a task that is requested again: a note that overrides its description, and packages that it may use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_DESCRIPTION_CHARS = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amendment:
-    """Additions to a task: a note to its words, and distributions that it may use."""
+    """Additions to a task: a note to its description, and distributions that it may use."""
 
     note: str = ""
     packages: tuple[str, ...] = ()
@@ -23,10 +23,10 @@ NOTHING = Amendment()
 
 
 def with_note(description: str, note: str) -> str:
-    """A task's words with a note of its owner's below them.
+    """Return a task's description with the owner's note below it.
 
     Raises:
-        InvalidTask: words and note are too long together.
+        InvalidTask: Description and note are too long together.
     """
     if not note:
         return description
@@ -38,10 +38,10 @@ def with_note(description: str, note: str) -> str:
 
 
 def amend(spec: TaskSpec, amendment: Amendment) -> TaskSpec:
-    """The specification with what its owner added.
+    """Return the specification with the owner's additions.
 
     Raises:
-        InvalidTask: the note is too long, or packages are named for a task that is not in Python.
+        InvalidTask: The note is too long, or packages are named for a task that is not in Python.
     """
     if amendment.packages and spec.language is not Language.PYTHON:
         raise InvalidTask(

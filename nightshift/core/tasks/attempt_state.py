@@ -1,4 +1,4 @@
-"""The state of an attempt, the context it works in, and what a phase returns."""
+"""The state of an attempt, its context, and the result of a phase."""
 
 from __future__ import annotations
 
@@ -22,40 +22,40 @@ from nightshift.core.tasks.task import Change, Files, Spent, Task, digest
 from nightshift.core.tasks.verdicts import Verdict
 
 SHORT_TERM = 5
-"""How many tries the short-term memory holds."""
+"""Size of the short-term memory, in tries."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reflection:
-    """Why a try failed and what to do about it."""
+    """The cause of a failed try, and the next thing to do."""
 
     pattern: str = ""
     """The kind of failure, in a few words."""
     root_cause: str = ""
     hypothesis: str = ""
-    """Effect that is expected of the fix."""
+    """The expected effect of the fix."""
     suggested_fix: str = ""
     replan: bool = False
-    """The approach itself is wrong: plan anew."""
+    """True if the approach itself is wrong, so that a new plan is needed."""
     tests_at_fault: bool = False
-    """The agent's own tests are wrong, not the code; given tests are never at fault."""
+    """True if the agent's own tests are wrong, not the code; given tests are never at fault."""
     contradicting_tests: tuple[str, ...] = ()
-    """Ids of failing tests of the repository that demand what the task rules out; their owner decides."""
+    """Ids of failing tests of the repository that contradict the task; the owner decides about them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Try:
-    """One iteration, as short-term memory keeps it."""
+    """One iteration in the short-term memory."""
 
     iteration: int
     digest: str
-    """Of the change and the agent's own tests; empty where the same work may come again."""
+    """Digest of the change and the agent's own tests; empty if the same work may be tried again."""
     failing: tuple[str, ...]
-    """Ids of the tests that failed; without one, what went wrong, in a line."""
+    """Ids of the tests that failed; if there are none, one line on the problem."""
     feedback: str
     reflection: Reflection = field(default_factory=Reflection)
     unconvincing: str = ""
-    """Digest of the change, where all other tests passed and the agent's own alone did not show what it changes."""
+    """Digest of the change, if all other tests passed and only the agent's own tests did not prove its effect."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,49 +63,54 @@ class HandOver:
     """Summary of the work so far, for a fresh context."""
 
     through: int
-    """The last iteration that it covers."""
+    """The last iteration that the summary covers."""
     goal: str = ""
-    """Empty where the task's own words are all there is."""
+    """The goal; empty if the task's description says everything."""
     passing: tuple[str, ...] = ()
-    """Ids of tests that pass by the last verdict, the first of `passing_count`."""
+    """Ids of passing tests of the last verdict: the first of `passing_count`."""
     passing_count: int = 0
     failing: tuple[str, ...] = ()
-    """Ids of tests that fail by the last verdict."""
+    """Ids of failing tests of the last verdict."""
     files: tuple[str, ...] = ()
     """Paths that were changed so far."""
     tried: tuple[str, ...] = ()
-    """A line for each try and why it failed, oldest first."""
+    """One line for each try and its failure, oldest first."""
     forgotten: int = 0
-    """How many older tries were left out of `tried`."""
+    """Number of older tries that `tried` omits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptState:
-    """All that an attempt knows. It is stored after each step under these names; a resumed attempt goes on from it."""
+    """The complete state of an attempt.
+
+    It is stored after each step under these names, and a resumed attempt continues from it.
+    """
 
     phase: Phase
-    """The phase that runs next, or the one in which the walk has ended."""
+    """The phase that runs next, or the one in which the attempt ended."""
     base: str
     """Full id of the commit that `change` is relative to."""
     attempt: int = 1
     step_no: int = 0
-    """How many steps are finished."""
+    """Number of finished steps."""
     iteration: int = 0
-    """How many tries were begun, each by a CODING step."""
+    """Number of tries, each begun by a CODING step."""
     plan: str = ""
     change: Change = field(default_factory=dict)
-    """The files relative to the base, without tests."""
+    """The changed files relative to the base, without tests."""
     own_tests: Files = field(default_factory=dict)
     """The tests that the agent wrote."""
     test_changes: Change = field(default_factory=dict)
-    """Changes of existing tests that were proposed with the change; those that may stand are among `own_tests`, one
-    that was withdrawn has the text of the base."""
+    """Changes of existing tests that were proposed with the change.
+
+    Allowed ones are also in `own_tests`; a withdrawn one has the text of the base.
+    """
     removed_tests: tuple[str, ...] = ()
-    """Existing test files that may go with what they test, in the order of their paths."""
+    """Existing test files that may be removed with the code that they test, sorted by path."""
     summary: str = ""
-    """The model's line on what its change does."""
+    """The model's one-line summary of its change."""
     feedback: str = ""
-    """Fault of the last result, for the next phase; empty when there was none."""
+    """The fault of the last result, for the next phase; empty if there was none."""
     tries: tuple[Try, ...] = ()
     """The last `SHORT_TERM` tries, oldest first."""
     seen: tuple[str, ...] = ()
@@ -113,81 +118,84 @@ class AttemptState:
     lessons: tuple[Lesson, ...] = ()
     """Lessons that memory recalled."""
     verdict: Verdict | None = None
-    """The last one on this change; None where none was given since it was written."""
+    """The last verdict on this change; None if the change was written after it."""
     escalation: int = 0
-    """How often the attempt was stuck."""
+    """Number of times that the attempt was stuck."""
     ending: Ending | None = None
-    """Why it was given up."""
+    """The reason why the attempt was given up."""
     reason: str = ""
     models: tuple[str, ...] = ()
-    """Models that answered, each once."""
+    """Models that answered, without duplicates."""
     spent: Spent = field(default_factory=Spent)
     held_in: Phase | None = None
-    """While the owner is waited for: the phase that goes on when he has decided."""
+    """While the attempt waits for the owner: the phase that continues after the owner's decision."""
     asks: tuple[Ask, ...] = ()
-    """While the owner is waited for: what he must decide."""
+    """While the attempt waits for the owner: the decisions that it needs."""
     packages: Mapping[str, str] = field(default_factory=dict)
-    """Packages that may be shown to the run: name to exact version."""
+    """Packages that are available to the run: name to exact version."""
     environment: str = ""
-    """The digest of what the base declares that runs need (`core.code.environments`)."""
+    """Digest of the environment that the base declares for runs (`core.code.environments`)."""
     environment_from: tuple[str, ...] = ()
-    """The files that declare it."""
+    """The files that declare the environment."""
     noted: tuple[str, ...] = ()
-    """Findings that were reported already."""
+    """Findings that were already reported."""
     saw_held_out: bool = False
-    """Whether the author of the change had seen what is held out of the tests."""
+    """True if the author of the change had seen the held-out cases."""
     brief: Brief | None = None
-    """The task made precise, where its words were vague."""
+    """The task made precise, if its description was vague."""
     questions: tuple[Question, ...] = ()
-    """Questions to the owner while the change was written."""
+    """Questions to the owner that came up while the change was written."""
     checked: CheckedChange | None = None
-    """The last change that the checks let run."""
+    """The last change that the checks allowed to run."""
     declared: Mapping[str, Declared] = field(default_factory=dict)
-    """The dependency files in which the checks named packages of this change, by path."""
+    """The dependency files in which the checks declared packages of this change, by path."""
     readings: tuple[Reading, ...] = ()
     """Findings of readers in the last few changes that they read, oldest first."""
     remarks: tuple[Remark, ...] = ()
-    """Why a review or an audit sent the last change back."""
+    """The remarks for which a review or an audit sent the last change back."""
     sent_back_by: tuple[Reader, ...] = ()
-    """Readers that sent a change back, once for each time."""
+    """Readers that sent a change back, with one entry for each time."""
     parts: tuple[Subtask, ...] = ()
-    """The subtasks that the plan split the task into, once in an attempt at most; stored under this name."""
+    """The subtasks that the plan split the task into, at most once per attempt. The name `parts` is the stored one."""
     project: str | None = None
-    """The part of the workspace that `change` and all other paths are relative to (`core.tasks.projects.Scope`): a
-    project's name, empty for the root; None is the whole, until a plan says it and in repositories of the owner's."""
+    """The part of the workspace that all paths are relative to, `change` included (`core.tasks.projects.Scope`).
+
+    It is a project's name, or empty for the root. None is the whole, until a plan names a part, and always in the
+    owner's repositories.
+    """
     heard_unmet: bool = False
-    """Whether a change was sent back for what the words of the task say (`Verdict.unmet`); that happens once."""
+    """True if a change was sent back for an unmet part of the description (`Verdict.unmet`); this happens only once."""
     held_tries: int = 0
-    """How many iterations failed on cases that no prompt shows: each tells a little of them."""
+    """Number of iterations that failed on held-out cases: each failure reveals a little about them."""
     heard_doubt: bool = False
-    """Whether a change that passed was sent back for what speaks against it; that happens once."""
+    """True if a passing change was sent back because of doubts about it; this happens only once."""
     merged_tests: Files = field(default_factory=dict)
-    """Given tests as their merge with newer work has them, where a conflict in other files sent the task back."""
+    """Given tests merged with newer work, if a conflict in other files sent the task back."""
     handed: HandOver | None = None
-    """Summary that prompts show in place of the iterations before a fresh start."""
+    """Summary that prompts show instead of the iterations before a fresh start."""
     heard: int = 0
-    """The newest message of its owner's (`core.tasks.messages`) with which the change was written."""
+    """The newest message of the owner (`core.tasks.messages`) that the change takes into account."""
     test_prompts: tuple[str, ...] = ()
-    """Digests of the prompts that asked for tests; none is sent twice."""
+    """Digests of the prompts that asked for tests; no prompt is sent twice."""
     best: BestChange | None = None
-    """The best change that was judged so far; it counts while the base is its base."""
+    """The best change that was judged so far; valid only for its own base."""
 
     @property
     def unmet(self) -> tuple[str, ...]:
-        """Sentences on what the words of the task say and the change, by its last verdict, does not do."""
+        """Sentences on demands of the description that the change does not meet, according to the last verdict."""
         return self.verdict.unmet if self.verdict else ()
 
     @property
     def scope(self) -> Scope:
-        """The part of the repository that its paths are relative to, for a task that brought no files."""
+        """The part of the repository that the paths are relative to, for a task that brought no files."""
         return Scope(project=self.project)
 
     def within(self, environment: Environment) -> AttemptState:
-        """The state with the environment of its base."""
+        """Return the state with the environment of its base."""
         return replace(self, environment=environment.digest, environment_from=environment.sources)
 
     def reading(self, reader: Reader) -> Reading | None:
-        """Return a reader's findings in the change as it is now; None where he has not read it."""
+        """Return a reader's findings in the current change; None if it has not read that change."""
         now = digest(self.change)
         return next(
             (reading for reading in reversed(self.readings) if (reading.reader, reading.change) == (reader, now)), None
@@ -195,27 +203,27 @@ class AttemptState:
 
     @property
     def remarks_on_change(self) -> tuple[Remark, ...]:
-        """Findings of readers in the change as it is now, the worst first."""
+        """Findings of readers in the current change, the worst first."""
         readings = (self.reading(reader) for reader in Reader)
         return worst_first(remark for reading in readings if reading for remark in reading.found)
 
     @property
     def open_remarks(self) -> tuple[Remark, ...]:
-        """The grave ones of these: whoever sees the change is told of them."""
+        """The grave remarks on the current change, which are shown with the change everywhere."""
         return tuple(remark for remark in self.remarks_on_change if remark.gravity in GRAVE)
 
     @property
     def changed_tests(self) -> Files:
-        """Existing tests as the agent changed them, of which it was decided that they may stand."""
+        """Existing tests as the agent changed them, if the change is allowed."""
         return {path: text for path, text in self.own_tests.items() if path in self.test_changes}
 
     @property
     def written_tests(self) -> Files:
-        """The tests that it wrote anew."""
+        """The new tests of the agent."""
         return {path: text for path, text in self.own_tests.items() if path not in self.test_changes}
 
     def with_declared(self, change: Change, declared: Mapping[str, Declared]) -> AttemptState:
-        """The state with packages named in files of its change; what readers found holds for it as before."""
+        """Return the state with packages declared in files of its change; the readers' findings stay valid for it."""
         before, now = digest(self.change), digest(change)
         readings = tuple(
             replace(reading, change=now) if reading.change == before else reading for reading in self.readings
@@ -223,16 +231,16 @@ class AttemptState:
         return replace(self, change=change, declared=declared, readings=readings)
 
     def still_held(self, held: HeldOut) -> HeldOut:
-        """Return the held-out cases, as far as they can witness for this change."""
+        """Return the held-out cases; they prove nothing more if the author of the change has seen them."""
         return held.seen() if self.saw_held_out else held
 
     @property
     def best_here(self) -> BestChange | None:
-        """The best change that was judged on this base; None without one."""
+        """The best change that was judged on this base; None if there is none."""
         return self.best if self.best and self.best.base == self.base else None
 
     def with_best(self) -> AttemptState:
-        """The state that keeps its change as the best one, unless a better one of the same base was judged before."""
+        """Return the state with its change stored as the best one, unless a better one was judged on the same base."""
         if self.verdict is None:
             return self
         now = BestChange(verdict=self.verdict, **{name: getattr(self, name) for name in _OF_CHANGE})
@@ -240,14 +248,14 @@ class AttemptState:
         return self if best and best.rank > now.rank else replace(self, best=now)
 
     def at_best(self) -> AttemptState:
-        """The state with its best change in place of the last one; as it is where no change was judged."""
+        """Return the state with its best change in place of the last one; unchanged if no change was judged."""
         best = self.best_here
         if best is None:
             return self
         return replace(self, verdict=best.verdict, **{name: getattr(best, name) for name in _OF_CHANGE})
 
     def with_try(self, new: Try) -> AttemptState:
-        """The state with one more try; only the last few are kept."""
+        """Return the state with one more try; only the last few are kept."""
         return replace(self, tries=(*self.tries, new)[-SHORT_TERM:], seen=(*self.seen, new.digest))
 
 
@@ -258,7 +266,7 @@ _OF_CHANGE = tuple(each.name for each in fields(BestChange) if each.name != "ver
 class Step:
     """Result of a phase.
 
-    `state.step_no` counts the finished steps, this one included: the number of this one, under which its model calls
+    `state.step_no` counts the finished steps, including this one. This step's own number, under which its model calls
     are stored, is one less.
     """
 
@@ -268,53 +276,54 @@ class Step:
     note: str = ""
     """One line for the timeline."""
     data: Mapping[str, Any] = field(default_factory=dict)
-    """Small JSON for the timeline: which prompts were sent, what was found, the counts of tests."""
+    """Small JSON for the timeline: the prompts sent, the findings, the counts of tests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptContext:
-    """Constants of an attempt, the same in all its phases: the task and the switches that hold for it."""
+    """Constants of an attempt, the same in all its phases: the task and its switches."""
 
     task: Task
     review: bool = False
     audit: bool = False
     clarify: bool = False
-    """Whether the owner wants to be asked what is unclear."""
+    """True if the owner wants to be asked about unclear points."""
     split: bool = False
-    """Whether a plan may split the task."""
+    """True if a plan may split the task."""
     iterations: int = 15
-    """How many tries there are."""
+    """Number of tries that the attempt has."""
     warn_at: int = 12
-    """After how many tries a warning is due."""
+    """Number of tries after which the model is warned."""
     held: HeldOut = field(default_factory=HeldOut)
     """Held-out cases and files, which no prompt may show."""
     whole_tree: bool = True
-    """Whether the repository belongs to the task as a whole; the daemon's own workspace holds files of other tasks."""
+    """True if the whole repository belongs to the task; the daemon's own workspace also holds files of other tasks."""
     run_limits: RunLimits = RUN_LIMITS
     granted: frozenset[str] = frozenset()
     """Subjects that the owner has granted (`core.tasks.change_checks.Ask.subject`)."""
     denied: frozenset[str] = frozenset()
-    """Subjects that he has denied."""
+    """Subjects that the owner has denied."""
     decided: Mapping[str | None, Mapping[str, bool]] = field(default_factory=dict)
-    """Owner's decisions on packages in other tasks of the repository: project to subject to whether he granted it.
-    The project None is a repository of the owner's. `within` adds the decisions that hold in one project.
+    """Owner's decisions on packages in other tasks of the repository: project to subject to True if granted.
+
+    The project None is one of the owner's repositories. `within` adds the decisions that are valid in one project.
     """
     answers: Mapping[str, str] = field(default_factory=dict)
     """Owner's answers to questions, by subject."""
     messages: tuple[OwnerMessage, ...] = ()
     """Owner's messages to the task before the step began, oldest first."""
     built_on: tuple[str, ...] = ()
-    """Files of the workspace that the tasks changed on which this one depends."""
+    """Files of the workspace that were changed by the tasks on which this one depends."""
 
     @property
     def shown_tests(self) -> Files:
-        """The given tests as a model may see them."""
+        """The given tests in the form that a model may see."""
         return {**self.task.spec.tests, **self.held.shown}
 
     def within(self, project: str | None) -> AttemptContext:
-        """The context in a part of the workspace, or in a repository: with what was decided before and holds there.
+        """Return the context for a part of the workspace, or for a repository, with the decisions that are valid there.
 
-        What was decided for the task itself comes first.
+        Decisions for the task itself have priority.
         """
         before = holding(self.decided, project).items()
         granted = self.granted | {subject for subject, yes in before if yes and subject not in self.denied}
@@ -322,7 +331,7 @@ class AttemptContext:
         return replace(self, granted=granted, denied=denied)
 
     def list_approved_packages(self, project: str | None) -> tuple[str, ...]:
-        """The packages that the owner said yes to for the task, for its project, or for its repository."""
+        """List the packages that the owner approved for the task, for its project, or for its repository."""
         decisions = {**self.decided.get(None, {}), **self.decided.get(project, {})}
         mine = self.granted - {subject for each in self.decided.values() for subject in each}
         subjects = mine | (self.granted & {subject for subject, yes in decisions.items() if yes})
@@ -330,9 +339,9 @@ class AttemptContext:
         return tuple(sorted(each.removeprefix(kind) for each in subjects if each.startswith(kind)))
 
     def sees_all(self, state: AttemptState) -> bool:
-        """Tell whether all files of the tree belong together: a repository of the owner's, or one project."""
+        """Return True if all files of the tree belong together: one of the owner's repositories, or one project."""
         return self.whole_tree or bool(state.project)
 
     def tests_beside(self, state: AttemptState) -> Files:
-        """The tests that a model sees beside its change: the given ones, else those that the agent wrote."""
+        """Return the tests that a model sees beside its change: the given ones, or else the agent's own."""
         return self.shown_tests or state.own_tests

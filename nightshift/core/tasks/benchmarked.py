@@ -1,8 +1,8 @@
-"""Values that an owner takes over from a repository's benchmark: a model's best settings there, and its solve rate.
+"""Values that an owner adopts from a repository's benchmark: a model's best settings there, and its solve rate.
 
-The settings are three: the form of the model's changes, whether it looks around with tools, and whether readers look
-at its changes. Taken over are those that the benchmark has compared; the others are the owner's. The rate was measured
-under all three, so it says something of the model only where all three hold.
+The settings are three: the form of the model's changes, whether it explores with tools, and whether readers check its
+changes. Only settings that the benchmark has compared are adopted; the others stay the owner's. The rate was measured
+under all three, so it is valid for the model only if all three apply.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Protocol = Literal["auto", "whole", "edit"]
 
 
 class Compared(StrEnum):
-    """A setting in which arms of a model may differ."""
+    """A setting that may differ between arms of a model."""
 
     PROTOCOL = "protocol"
     TOOLS = "tools"
@@ -27,7 +27,7 @@ class Compared(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkSettings:
-    """How a model works on a task; of `explore`, `review` and `audit` None leaves it to the settings."""
+    """A model's way of working on a task. None in `explore`, `review` or `audit` leaves the choice to the settings."""
 
     protocol: str
     explore: Explore | None
@@ -37,18 +37,18 @@ class WorkSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmarked:
-    """Result of a benchmark for a model in one repository, by the arm that did best.
+    """Result of a benchmark for a model in one repository, from the arm that did best.
 
     Attributes:
-        model: as `backend=model`.
-        arm: the name of the arm.
-        solved: the items that it solved.
-        items: the items that it worked on.
-        at: when its last attempt ended; aware, UTC.
-        protocol: the form of its changes (`auto`, `whole` or `edit`).
-        tools: whether it looked around and edited in steps.
-        readers: whether a reviewer and an auditor read its changes.
-        taken: which of the three shall hold for tasks that it begins.
+        model: The model, as `backend=model`.
+        arm: The name of the arm.
+        solved: The number of items that it solved.
+        items: The number of items that it worked on.
+        at: The end of its last attempt; aware, UTC.
+        protocol: The form of its changes (`auto`, `whole` or `edit`).
+        tools: Whether it explored and edited in steps.
+        readers: Whether a reviewer and an auditor read its changes.
+        taken: Which of the three settings apply to tasks that the model begins.
     """
 
     model: str
@@ -63,7 +63,7 @@ class Benchmarked:
 
     @property
     def summary(self) -> str:
-        """The settings that are taken over, in words."""
+        """The adopted settings, as text."""
         words = {
             Compared.PROTOCOL: {"whole": "whole files", "edit": "edits"}.get(self.protocol, "whole files or edits"),
             Compared.TOOLS: "tools" if self.tools else "no tools",
@@ -72,7 +72,7 @@ class Benchmarked:
         return ", ".join(words[compared] for compared in Compared if compared in self.taken)
 
     def over(self, settings: WorkSettings) -> WorkSettings:
-        """The settings for a task that the model begins; what is said of the task itself goes first."""
+        """Return the settings for a task that the model begins; settings of the task itself have priority."""
         held, taken = settings, self.taken
         if Compared.PROTOCOL in taken:
             held = replace(held, protocol=self.protocol)
@@ -84,6 +84,6 @@ class Benchmarked:
         return held
 
     def is_of(self, held: WorkSettings) -> bool:
-        """Tell whether it was measured under these settings, in which nothing is left open."""
+        """Return True if the result was measured under these settings, which must leave nothing open."""
         explores = held.explore in {Explore.AUTO, Explore.ON if self.tools else Explore.OFF}
         return explores and self.protocol == held.protocol and self.readers == bool(held.review or held.audit)

@@ -1,4 +1,4 @@
-"""A change with the verdict on it. The best one of an attempt that ends without a commit becomes its draft."""
+"""A change with its verdict. The best one of an attempt that ends without a commit becomes its draft."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nightshift.core.text.faults import name_first
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestChange:
-    """A change as a run judged it. See `core.tasks.attempt_state.AttemptState` for the fields."""
+    """A change with the verdict of its run. See `core.tasks.attempt_state.AttemptState` for the fields."""
 
     base: str
     verdict: Verdict
@@ -29,18 +29,18 @@ class BestChange:
 
     @property
     def rank(self) -> tuple[bool, int, int]:
-        """The order of changes: one that passed, then the number of tests that pass, then few that do not."""
+        """Sort key: passed first, then many passing tests, then few failing tests."""
         return self.verdict.passed, self.verdict.count(Result.PASSED), -len(self.verdict.failing)
 
 
 def holds_work(change: Change, given: Files, tree: Tree, *, in_project: bool) -> bool:
-    """Tell whether a change holds more than the files its owner gave and those that every new project begins with.
+    """Return True if a change contains more than the owner's files and those that every new project begins with.
 
     Args:
-        change: the change.
-        given: the files that came with the task.
-        tree: the files of its base.
-        in_project: whether the paths are those of a project of the workspace.
+        change: The change.
+        given: The files that came with the task.
+        tree: The files of its base.
+        in_project: Whether the paths belong to a project of the workspace.
     """
     return any(
         _differs(given, path, text) and not (in_project and path in LAID_OUT and text_of(tree, path) is None)
@@ -53,13 +53,13 @@ def _differs(given: Mapping[str, str], path: str, text: str | None) -> bool:
 
 
 def tests_in_words(passed: int, total: int) -> str:
-    """Say how many tests of a draft pass, such as “3 of 5 tests pass”."""
+    """Describe how many tests of a draft pass, such as “3 of 5 tests pass”."""
     if not total:
         return "no test was run"
     return f"{passed} of {total} tests pass" if total > 1 else f"{passed} of 1 test passes"
 
 
 def describe_tests(passed: int, total: int, failing: Sequence[str], reason: str) -> str:
-    """Say how the tests of a draft ended: the counts, and those that fail, or why it is none the less no result."""
+    """Describe the test results of a draft: the counts, and the failing tests, or the reason why it is not a result."""
     why = f"failing: {name_first(failing)}" if failing else reason
     return "; ".join(filter(None, (tests_in_words(passed, total), why)))

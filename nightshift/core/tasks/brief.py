@@ -1,4 +1,4 @@
-"""A task made precise: what a reader of vague words takes them to mean, and what he would rather ask."""
+"""A task made precise: a reading of a vague description, and questions about it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import hashlib
 from dataclasses import dataclass
 
 REFUSAL = "refusal:"
-"""Begins the subject of a question whether a task is to be done although its model says that it cannot be."""
+"""Prefix of the subject of a question whether to do a task although its model says that it cannot be done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """Question that only the owner can answer. `default` is assumed without an answer; `answer` is his word or that.
+    """Question that only the owner can answer. `answer` is the owner's answer, or else the assumed `default`.
 
-    `is_refusal` tells that it says the task cannot be done as described: to deny it ends the task.
+    `is_refusal` is True if it says that the task cannot be done as described; denying it ends the task.
     """
 
     text: str
@@ -23,14 +23,14 @@ class Question:
 
     @property
     def subject(self) -> str:
-        """Name of the question for good, also when the attempt begins anew."""
+        """Permanent name of the question, also when the attempt begins again."""
         kind = REFUSAL if self.is_refusal else "question:"
         return f"{kind}{hashlib.sha256(self.text.encode()).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brief:
-    """A reading of a task's words. The words themselves stand above it."""
+    """An interpretation of a task's description, which is shown above it."""
 
     goal: str
     inputs: str = ""

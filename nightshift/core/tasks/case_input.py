@@ -1,9 +1,9 @@
-"""Held-out cases as people write them: JSON values, and Python literals in text where JSON cannot say it.
+"""Held-out cases in the form that people write: JSON values, and Python literals in text where JSON is not enough.
 
     {"call": "shop.price:total", "args": [[1, 2], {"literal": "{3, 4}"}], "expect": {"literal": "(7, b'x')"}}
     {"call": "shop.parse", "args": [""], "raises": "ValueError"}
 
-`call` names a function by its module with a dot or a colon before it; with a colon the function may be one of a class.
+`call` names a function by its module, followed by a dot or a colon. With a colon, the function may belong to a class.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from nightshift.core.text.strict import Strict
 
 MAX_CASES = 500
 MAX_CASES_CHARS = 4_000_000
-"""How long the literals of all cases of a task may be together, as they are sent and as they are stored."""
+"""Characters of all case literals of a task together, in the form sent and in the form stored."""
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _CALL = re.compile(rf"{_NAME}(\.{_NAME})*[.:]{_NAME}(\.{_NAME})*")
 _LITERAL = "literal"
 
 
 class CaseIn(Strict):
-    """One case as a person writes it. `tolerance` is how far numbers may lie apart, relatively or absolutely."""
+    """One case as a person writes it. `tolerance` is the allowed difference of numbers, relative or absolute."""
 
     call: Annotated[str, Field(max_length=300)]
     args: list[Any] = Field(default_factory=list)
@@ -63,12 +63,15 @@ class CaseIn(Strict):
 
 
 def limit_for_all() -> literals.SizeLimit:
-    """Return the limit of size for all cases of a task; the context in which they are validated."""
+    """Return the size limit for all cases of a task; it is the context of their validation."""
     return literals.SizeLimit(MAX_CASES_CHARS, f"too much: the cases may have {MAX_CASES_CHARS:,} characters together")
 
 
 def _why_unwritable(name: str, value: Any, limit: literals.SizeLimit | None) -> str:
-    """Returned rather than raised: the fault is kept until all are known, and its traceback would keep the values."""
+    """Return the fault, or an empty text.
+
+    Raising it would keep the values alive in the traceback until all faults are known.
+    """
     try:
         meant = _read_named(value, limit) if name == "kwargs" else _value(value, limit)
         if plain_data.too_deep(meant):
@@ -80,7 +83,7 @@ def _why_unwritable(name: str, value: Any, limit: literals.SizeLimit | None) -> 
 
 
 def to_case(read: CaseIn) -> ValueCase:
-    """The case that a person wrote; without `expect` and `raises` an oracle has to know it."""
+    """Return the case that a person wrote; without `expect` and `raises`, an oracle must give the expected value."""
     module, colon, function = read.call.partition(":")
     if not colon:
         module, _, function = read.call.rpartition(".")
@@ -99,7 +102,7 @@ def to_case(read: CaseIn) -> ValueCase:
 
 
 def as_input(case: ValueCase) -> dict[str, Any]:
-    """Write a case as the input from which a person would get it."""
+    """Return the input that gives this case."""
     given: dict[str, Any] = {"call": case.call}
     if arguments := literals.read(case.args):
         given["args"] = [_to_json_value(item) for item in arguments]
@@ -113,7 +116,7 @@ def as_input(case: ValueCase) -> dict[str, Any]:
 
 
 def fault(cases: Sequence[CaseIn], oracle: Mapping[str, str] | str) -> str | None:
-    """Say why these cases and this oracle cannot judge together, or None."""
+    """Return why these cases and this oracle cannot be used together; None if they can."""
     unknown = [case for case in cases if case.raises is None and "expect" not in case.model_fields_set]
     if unknown and not oracle:
         return f"{unknown[0].call}: give expect or raises, or an oracle that knows the answer"
@@ -130,19 +133,19 @@ def fault(cases: Sequence[CaseIn], oracle: Mapping[str, str] | str) -> str | Non
 
 
 def oracle_files(cases: Sequence[CaseIn], oracle: Mapping[str, str] | str) -> dict[str, str]:
-    """An oracle as files; a single text stands for the module that the cases call."""
+    """Return an oracle as files; a single text stands for the module that the cases call."""
     if not isinstance(oracle, str):
         return dict(oracle)
     return {f"{to_case(cases[0]).module.replace('.', '/')}.py": oracle} if oracle and cases else {}
 
 
 def _read_named(given: Mapping[str, Any], limit: literals.SizeLimit | None = None) -> dict[str, Any]:
-    """The arguments by name; an argument may be called `literal`."""
+    """Read keyword arguments. An argument may be named `literal`."""
     return {name: _value(value, limit) for name, value in given.items()}
 
 
 def _value(value: Any, limit: literals.SizeLimit | None = None) -> Any:
-    """Read a value from a person's JSON: a mapping with `literal` alone is a Python literal."""
+    """Read a value from a person's JSON: a mapping with the single key `literal` is a Python literal."""
     if isinstance(value, dict) and value.keys() == {_LITERAL}:
         return literals.read(str(value[_LITERAL]), limit)
     if isinstance(value, list):
@@ -153,7 +156,7 @@ def _value(value: Any, limit: literals.SizeLimit | None = None) -> Any:
 
 
 def _to_json_value(value: Any) -> Any:
-    """A value as JSON where that says the same, else as a literal."""
+    """Return a value as JSON if that preserves it, else as a literal."""
     try:
         text = json.dumps(value, allow_nan=False)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Change checks, which come between a change and its execution; their findings, and their questions to the owner."""
+"""Checks between a change and its execution: their findings, and their questions to the owner."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from nightshift.core.tasks.lesson import Lesson
 from nightshift.core.tasks.task import Change, Files, TaskSpec
 
 LINTER_NOTE = "linter: "
-"""Begins a note of the evidence that no run of tests makes, and so none makes again."""
+"""Prefix of an evidence note that does not come from a test run, and that no test run can reproduce."""
 _PINNED = re.compile(r"[\w.-]+(?:\[[\w,.-]+\])?(?:==\S+)?")
 
 
 class Severity(StrEnum):
-    """Effect of a finding: BLOCK sends the change back, ASK lets the owner decide, NOTE is reported and kept."""
+    """Effect of a finding: BLOCK sends the change back, ASK lets the owner decide, NOTE is reported and stored."""
 
     BLOCK = "block"
     ASK = "ask"
@@ -27,9 +27,9 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something in a change that should not simply run. `rule` is its stable name, `line` counts from 1, 0 is none.
+    """Something in a change that should not simply run. `rule` is its stable name; `line` counts from 1, 0 is none.
 
-    `argv` is the command that the change would run, where the finding is about one.
+    `argv` is the command that the change would run, if the finding is about a command.
     """
 
     rule: str
@@ -65,7 +65,8 @@ def setup_subject(digest: str) -> str:
 class Ask:
     """A decision that a task needs from its owner. `subject` names what a yes allows, such as `package:requests`.
 
-    `default` is what is assumed where a question is not answered in time; empty waits as long as it takes.
+    `default` is the answer that is assumed when the owner does not answer in time; if empty, the task waits without
+    limit.
     """
 
     kind: AskKind
@@ -75,7 +76,7 @@ class Ask:
 
 
 class Answerer(StrEnum):
-    """Author of an answer: the owner, or nobody in time, so that the default holds."""
+    """Author of an answer: the owner, or nobody in time, so that the default applies."""
 
     OWNER = "owner"
     ASSUMED = "assumed"
@@ -83,10 +84,10 @@ class Answerer(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """A stored ask with the owner's answer: `granted` is None until there is one; a question's answer is `answer`.
+    """A stored ask with the owner's decision in `granted` (None while it is open), or in `answer` for a question.
 
-    `answered_by` says whose it is; None while there is none, and where that was not noted. `wanted` is the task's
-    description.
+    `answered_by` is the author of the answer; None while there is no answer, and if the author was not recorded.
+    `wanted` is the task's description.
     """
 
     id: int
@@ -102,9 +103,9 @@ class Approval:
 
 
 def holding(decided: Mapping[str | None, Mapping[str, bool]], project: str | None) -> dict[str, bool]:
-    """Return the decisions in all of a repository that hold in one project: subject to whether it was granted.
+    """Return the decisions of a whole repository that are valid in one project: subject to whether it was granted.
 
-    A yes holds everywhere, a no in its own project alone, and there before the yes of another one.
+    A yes is valid everywhere, a no only in its own project, where it overrides the yes of another project.
     """
     allowed = {subject: True for decisions in decided.values() for subject, granted in decisions.items() if granted}
     return {**allowed, **decided.get(project, {})}
@@ -114,8 +115,9 @@ def holding(decided: Mapping[str | None, Mapping[str, bool]], project: str | Non
 class ChangeCheckJob:
     """A change that is about to run. `granted` and `denied` are the subjects that the owner has decided on.
 
-    `task_id` is for the events of a check; None where no queue knows the task. `wanted` are distributions that a plan
-    names before there is a change. `environment` is the digest of what the base declares (`core.code.environments`).
+    `task_id` is for the events of a check; None if the task is in no queue. `wanted` are distributions that a plan
+    names before there is a change. `environment` is the digest of the environment that the base declares
+    (`core.code.environments`).
     """
 
     spec: TaskSpec
@@ -132,7 +134,7 @@ class ChangeCheckJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedChange:
-    """A change, by the digest of all its files, that no check holds up, and what they noted of it."""
+    """A change that no check objects to, by the digest of all its files, and the notes of the checks."""
 
     digest: str
     findings: tuple[Finding, ...] = ()
@@ -140,15 +142,15 @@ class CheckedChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
-    """A dependency file before and after the checks named packages in it; `before` is None where it was not there."""
+    """A dependency file before and after the checks added packages; `before` is None if the file did not exist."""
 
     before: str | None
     after: str
 
     def undo(self, text: str) -> str | None:
-        """A later text of the file without what the checks wrote; None where the file is theirs alone.
+        """Remove the checks' additions from a later text of the file; None if the checks created the file.
 
-        Where somebody else wrote in it since, only lines of a requirements.txt are known again.
+        If the file has changed since, only lines of a requirements.txt can be recognised.
         """
         if text == self.after:
             return self.before
@@ -161,10 +163,10 @@ class Declared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeCheckReport:
-    """Findings of a check. `packages` are distributions that may be shown to the run, name to exact version.
+    """Findings of a check. `packages` are distributions that are available to the run, name to exact version.
 
-    `declares` are dependency files, path to text, in which those that the change needs are named; the change gets them.
-    `lessons` are what was learned from the like of it, for the phases that follow.
+    `declares` are dependency files (path to text) that name the packages that the change needs; they are added to the
+    change. `lessons` are lessons from similar changes, for the following phases.
     """
 
     findings: tuple[Finding, ...] = ()

@@ -1,4 +1,4 @@
-"""Commit messages: a subject, a body, and the trailers that recovery and reports read back."""
+"""Commit messages: a subject, a body, and trailers, which recovery and reports read."""
 
 from __future__ import annotations
 
@@ -20,45 +20,47 @@ SUBJECT_CHARS = 72
 BODY_CHARS = 8000
 SLUG_CHARS = 40
 HOME = "Home"
-"""The trailer with the id of the home whose daemon made a commit: several homes may work on one repository, and each
-has a task 1. Commits of version 0.1.0 have no such trailer."""
+"""The trailer with the id of the home whose daemon made a commit.
+
+Several homes may work on one repository, and each has a task 1. Commits of version 0.1.0 lack this trailer.
+"""
 _SHAPES_ALONE = Masker()
 _FILLER = re.compile(
     r"(?:(?:sure|okay|certainly|of course|done|here(?:['’]s| is| are)|below is)\b[^.:!]*[.:!]?\s*)+", re.IGNORECASE
 )
-"""The first sentences of a summary that say nothing of the change."""
+"""Filler at the beginning of a summary, which says nothing about the change."""
 _TRAILER = re.compile(r"([A-Za-z][A-Za-z0-9-]*): (.*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitMessage:
-    """Message of a commit. The body comes from a model or a person: it is text, and cannot add a trailer."""
+    """Message of a commit. The body comes from a model or a person; it is plain text and cannot add a trailer."""
 
     subject: str
     body: str = ""
     trailers: Mapping[str, str]
 
     def from_home(self, home: str) -> CommitMessage:
-        """The same message with the id of a home (empty: none) after its first trailer, which names the task."""
+        """Return the message with the id of a home (empty: none) after its first trailer, which names the task."""
         first, rest = (dict(tuple(self.trailers.items())[part]) for part in (slice(1), slice(1, None)))
         return replace(self, trailers={**first, HOME: home, **rest})
 
     def text(self) -> str:
-        """The message as git stores it; the trailers are its last paragraph."""
+        """Return the message in the form that git stores; the trailers are its last paragraph."""
         lines = [f"{name}: {_one_line(value)}" for name, value in self.trailers.items() if _one_line(value)]
         parts = (_subject(self.subject), _body(self.body), "\n".join(lines))
         return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _SHAPES_ALONE) -> CommitMessage:
-    """Say what an attempt did, why, and how: the summary is the model's, the rest is ours.
+    """Describe what an attempt did, why, and how: the model wrote the summary; the rest is generated.
 
-    A verdict with the label of a draft makes it the message of a draft, which recovery does not take for the result.
+    With the label DRAFT in its verdict, it is the message of a draft, which recovery does not mistake for the result.
 
     Args:
-        task: what was asked for.
-        state: what became of it.
-        mask: takes out secrets that stand in the description or the summary; a commit may be pushed.
+        task: The task.
+        state: The final state of the attempt.
+        mask: Removes secrets from the description and the summary, because a commit may be pushed.
     """
     description = mask(task.spec.description.strip())
     filler = _FILLER.match(state.summary.strip())
@@ -69,7 +71,7 @@ def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _S
     full = state.scope.full
     left = mask_remarks(state.open_remarks, mask, full)
     named = "\n".join(textwrap.fill(f"- {remark}", SUBJECT_CHARS, subsequent_indent="  ") for remark in left)
-    # In front of what was asked for: a body that is too long is cut at its end.
+    # Before the description of the task: a body that is too long is cut at its end.
     assets = (
         [finding.where for finding in state.verdict.findings if finding.kind is FindingKind.ASSET]
         if state.verdict
@@ -104,13 +106,13 @@ def message_for(task: Task, state: AttemptState, mask: Callable[[str], str] = _S
 
 
 def _tests(verdict: Verdict) -> str:
-    """Say how the tests of a draft ended."""
+    """Describe the test results of a draft."""
     passed = verdict.count(Result.PASSED)
     return describe_tests(passed, len(verdict.results), sorted(verdict.failing), verdict.reason)
 
 
 def trailers(message: str) -> dict[str, str]:
-    """The trailers of a message: its last paragraph, if each line of it is one and it is not the subject."""
+    """Return the trailers of a message: its last paragraph, if all its lines are trailers and it is not the subject."""
     paragraphs = message.strip().split("\n\n")
     lines = paragraphs[-1].split("\n") if len(paragraphs) > 1 else []
     matches = [_TRAILER.fullmatch(line) for line in lines]
@@ -118,39 +120,39 @@ def trailers(message: str) -> dict[str, str]:
 
 
 def without_trailers(message: str) -> str:
-    """A message without its trailers."""
+    """Return a message without its trailers."""
     text = message.strip()
     return text.rpartition("\n\n")[0].strip() if trailers(text) else text
 
 
 def subject_of(message: str) -> str:
-    """The first line of a message."""
+    """Return the first line of a message."""
     return message.strip().partition("\n")[0]
 
 
 def mark_of(message: str) -> str:
-    """Return the mark of a commit's task (`core.tasks.task.Task.mark`); empty for a commit of no task."""
+    """Return the mark of a commit's task (`core.tasks.task.Task.mark`); empty for a commit without a task."""
     return trailers(message).get("Task", "")
 
 
 def home_of(message: str) -> str:
-    """The id of the home whose daemon made a commit; empty where the commit names none."""
+    """Return the id of the home whose daemon made a commit; empty if the commit names none."""
     return trailers(message).get(HOME, "")
 
 
 def draft_of(message: str) -> str:
-    """Return the mark of a draft's task (`core.tasks.task.Task.mark`); empty for a commit that is no draft."""
+    """Return the mark of a draft's task (`core.tasks.task.Task.mark`); empty for a commit that is not a draft."""
     return trailers(message).get("Draft-Of", "")
 
 
 def task_of(message: str) -> int | None:
-    """The number here of the task that a commit was made for, or None."""
+    """Return the local number of the task that a commit was made for, or None."""
     number = mark_of(message)
     return int(number) if re.fullmatch(r"[0-9]{1,18}", number, re.ASCII) else None
 
 
 def slug(description: str) -> str:
-    """A few words of a description as part of a branch name: ASCII letters, digits and single hyphens."""
+    """Return some words of a description as part of a branch name: ASCII letters, digits and single hyphens."""
     ascii_text = unicodedata.normalize("NFKD", description).encode("ascii", "ignore").decode().lower()
     words = re.findall(r"[a-z0-9]+", ascii_text)
     short = ""

@@ -1,4 +1,4 @@
-"""Findings: what a check observed about a change or a run of its tests, and against what that was held."""
+"""Findings: observations of a check about a change or a run of its tests, each with its control."""
 
 from __future__ import annotations
 
@@ -7,46 +7,46 @@ from enum import StrEnum
 
 
 class FindingKind(StrEnum):
-    """Kinds of findings; `verdict.judge` says what follows from each."""
+    """Kinds of findings; `verdict.judge` determines the consequence of each."""
 
     GONE = "gone"
-    """A test that passed on the base is skipped or missing now."""
+    """A test that passed on the base is now skipped or missing."""
     LOST = "lost"
     """A test passes without reaching a check that it reached on the base."""
     GIVEN_IDLE = "given_idle"
     """A test of the task did not run."""
     IDLE = "idle"
-    """A new test passes although no check of it ran."""
+    """A new test passes although none of its checks ran."""
     UNREACHED = "unreached"
     """A line with a check of a new test never ran."""
     NOT_HERE = "not_here"
-    """A test cannot run on this machine, with the change or without it."""
+    """A test cannot run on this machine, with or without the change."""
     ASSET = "asset"
-    """The change touches a file that decides what tests check."""
+    """The change modifies a file that determines what tests check."""
     TOOK_MORE = "took_more"
-    """A removal takes what the task does not name."""
+    """A removal deletes something that the task does not name."""
     COPY = "copy"
-    """A test passes although what it expects was changed."""
+    """A test passes although its expected value was changed."""
     VALUE = "value"
-    """A call gives another value outside of the tests."""
+    """A call returns a different value outside the tests."""
     OBJECT = "object"
-    """A call gives an object where the tests expect a plain value."""
+    """A call returns an object where the tests expect a plain value."""
     HELD = "held"
-    """A case that no prompt shows gives a wrong value."""
+    """A held-out case gives a wrong value."""
     SEAL = "seal"
-    """A function outside of the tree is another one when the tests are over."""
+    """A function outside the tree was replaced during the tests."""
     FORGED = "forged"
-    """The channel of the run holds what no recorder writes."""
+    """The result channel of the run contains data that no recorder writes."""
     GREEN_BEFORE = "green_before"
-    """No test of the agent's fails without the change."""
+    """None of the agent's tests fails without the change."""
     HOLLOW = "hollow"
-    """The agent's tests say nothing of what was asked for."""
+    """The agent's tests do not test what was asked for."""
     MUTANTS = "mutants"
-    """The tests notice few of the faults that were put into the change."""
+    """The tests detect few of the faults that were inserted into the change."""
 
 
 class Control(StrEnum):
-    """Control of a finding: the base, where it was not seen, or a value that was compared outside."""
+    """Control of a finding: the base, where it was not seen, or a value that was compared outside the sandbox."""
 
     BASE = "base"
     VALUE = "value"
@@ -58,11 +58,11 @@ class Finding:
     """One observation.
 
     Attributes:
-        kind: what was observed.
-        where: the test, file or function.
-        says: the observation in a sentence, for the owner, and for the model where it may know it.
-        control: what stayed silent about it.
-        subject: what a yes of the owner's allows, where it is a question.
+        kind: The kind of observation.
+        where: The test, file or function.
+        says: The observation in a sentence, for the owner, and for the model if it may know about it.
+        control: The control that did not show the observation.
+        subject: What the owner's yes allows, if the finding is a question.
     """
 
     kind: FindingKind

@@ -1,10 +1,10 @@
-"""When the queue will be empty and what that will cost, from what earlier tasks took.
+"""Forecast of when the queue will be empty and what that will cost, from earlier tasks.
 
-Each of a few hundred draws gives every open task the time and the cost of an ended one, picked by chance, and lets the
-workers take them in the order of the queue. The 10th, 50th and 90th percentile of the draws are told: the bootstrap (B.
-Efron, Annals of Statistics 7, 1979) needs no guess about how such times are distributed, and they are skewed. Beyond
-`SUMMED_FROM` open tasks one course is followed in which each takes what such tasks take on average; the sum of so many
-is normal enough for its spread to be computed from their variance.
+Each of a few hundred draws gives every open task the time and the cost of a random ended task, and simulates the
+workers in the order of the queue. The result is the 10th, 50th and 90th percentile of the draws. The bootstrap (B.
+Efron, Annals of Statistics 7, 1979) needs no assumption about the distribution of the times, which is skewed. Beyond
+`SUMMED_FROM` open tasks, a single simulation gives each task the average; the sum of so many tasks is normal enough to
+compute its spread from their variance.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from nightshift.core.clock import Moment, midnight
 from nightshift.core.quiet_hours import after_work, work_before
 
 LEAST_MEASURED = 3
-"""With fewer ended tasks nothing is forecast."""
+"""Ended tasks that a forecast needs."""
 DRAWS, LEAST_DRAWS = 400, 100
 DRAWN_TASKS = 20_000
-"""Draws are made until so many tasks are drawn, as far as `DRAWS` and `LEAST_DRAWS` allow."""
+"""Tasks to draw in total, which determines the number of draws within `LEAST_DRAWS` and `DRAWS`."""
 SUMMED_FROM = 200
 _PERCENTILES = (0.1, 0.5, 0.9)
 _Z90 = 1.2816
@@ -32,7 +32,7 @@ _Z90 = 1.2816
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredTask:
-    """Cost of an ended task: seconds of work on it, and USD, None where a price was not known."""
+    """Cost of an ended task: seconds of work on it, and USD, None if a price was unknown."""
 
     work_s: float
     cost_usd: float | None
@@ -40,7 +40,7 @@ class MeasuredTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenTask:
-    """A task that will run without its owner: what it took so far, and in how many seconds it may begin."""
+    """A task that will run without the owner: its use so far, and the seconds until it may begin."""
 
     work_s: float = 0.0
     cost_usd: float = 0.0
@@ -50,7 +50,7 @@ class OpenTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkSettings:
-    """Settings for how much is done at once, when not, and for how much money a day."""
+    """Settings that limit the work: parallel workers, quiet hours, and money per day."""
 
     workers: int = 1
     quiet_hours: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class WorkSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """Conditions of the work. `left_today_usd` is what today's budget has left, None where there is none.
+    """Conditions of the work. `left_today_usd` is the rest of today's budget, None if there is none.
 
     `quiet_hours` are spans of local time as in the settings.
     """
@@ -72,7 +72,7 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """Eight draws of ten lie between `low` and `high`."""
+    """Range of an estimate: eight of ten draws lie between `low` and `high`."""
 
     low: float
     middle: float
@@ -81,7 +81,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeEstimate:
-    """The same for a time; None is more than two weeks away."""
+    """Range of an estimated time; None is more than two weeks away."""
 
     low: Moment | None
     middle: Moment | None
@@ -93,21 +93,22 @@ class Forecast:
     """Forecast for the open tasks.
 
     Attributes:
-        tasks: how many run without their owner.
-        for_owner: how many wait for him, or for one that does; they are in none of the figures.
-        for_later: how many are scheduled for another day, or wait for one that is; nor are they.
-        for_model: how many wait until a model answers; they count as if one did now.
-        measured: on how many ended tasks it rests.
-        model: of which model these are (`backend=model`), those that the built-in engine did among them; empty: of all.
-        takes_s: seconds from now until the last one has ended, quiet hours not counted; None where too few were
-            measured, and zero where no task is open.
-        done_at: the same as a time, quiet hours counted, and as if no budget held anything up.
-        cost_usd: of these tasks from now on; None where a price is not known.
-        left_usd: what the day's budget has left; None without such a budget.
-        over_budget: the chance that it is used up before its day ends; None without such a budget.
-        fit_budget: how many of the tasks it is likely to be enough for; None without such a budget.
-        used_up_at: about when it is used up; None where that is unlikely.
-        day_ends_at: when the next day's budget begins.
+        tasks: Number of tasks that run without the owner.
+        for_owner: Number of tasks that wait for the owner, or for such a task; they are in none of the figures.
+        for_later: Number of tasks that are scheduled for another day, or wait for such a task; they are in none either.
+        for_model: Number of tasks that wait until a model answers; they count as if a model answered now.
+        measured: Number of ended tasks that the forecast is based on.
+        model: The model of these ended tasks (`backend=model`), including those that the built-in engine solved; empty:
+            all models.
+        takes_s: Seconds of work from now until the last task has ended, without quiet hours; None if too few tasks were
+            measured, and zero if no task is open.
+        done_at: The corresponding time, with quiet hours, and as if no budget delayed anything.
+        cost_usd: Cost of these tasks from now on; None if a price is unknown.
+        left_usd: The rest of the day's budget; None without such a budget.
+        over_budget: Probability that the budget is used up before its day ends; None without such a budget.
+        fit_budget: Number of tasks that the budget is likely to cover; None without such a budget.
+        used_up_at: Approximate time when the budget is used up; None if that is unlikely.
+        day_ends_at: The time when the next day's budget begins.
     """
 
     tasks: int
@@ -128,7 +129,7 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class _Prospect:
-    """Outlook for a task: pairs of seconds and USD that it may still take, each as likely as the others."""
+    """Outlook for a task: pairs of seconds and USD that it may still need, all equally likely."""
 
     task: OpenTask
     rests: Sequence[tuple[float, float]]
@@ -140,7 +141,7 @@ class _Prospect:
 
 @dataclass(frozen=True, slots=True)
 class _Course:
-    """One course that the work may take: when each task ends, in seconds from now, and its cost; by their ends."""
+    """One simulated course: the end of each task, in seconds from now, and its cost, sorted by end."""
 
     ends: Sequence[tuple[float, float]]
 
@@ -153,7 +154,7 @@ class _Course:
         return sum(cost for _, cost in self.ends)
 
     def within(self, left_usd: float, day_s: float) -> tuple[int, float]:
-        """Count the tasks that a budget pays for, and the seconds until it is used up: infinite if not on its day."""
+        """Return how many tasks a budget pays for, and the seconds until it is used up (infinite if not on its day)."""
         spent = 0.0
         for count, (ends_s, cost) in enumerate(self.ends):
             spent += cost
@@ -165,12 +166,12 @@ class _Course:
 
 
 def forecast(tasks: Sequence[OpenTask], measured: Sequence[MeasuredTask], conditions: Conditions) -> Forecast:
-    """Say what is to be expected; the same arguments give the same answer.
+    """Compute the forecast; the same arguments give the same answer.
 
     Args:
-        tasks: those that run without their owner, in the order in which they will be claimed.
-        measured: ended tasks.
-        conditions: under which the work goes on.
+        tasks: The tasks that run without the owner, in the order in which they will be claimed.
+        measured: Ended tasks.
+        conditions: The conditions of the work.
     """
     return Forecast(
         tasks=len(tasks),
@@ -184,7 +185,7 @@ def forecast(tasks: Sequence[OpenTask], measured: Sequence[MeasuredTask], condit
 def _forecast_measured(
     tasks: Sequence[OpenTask], measured: Sequence[MeasuredTask], conditions: Conditions
 ) -> dict[str, Any]:
-    """The fields of a forecast that rest on measured tasks."""
+    """Return the fields of a forecast that depend on measured tasks."""
     prospects = _prospects(tasks, measured)
     if len(tasks) > SUMMED_FROM:
         mean = _course(prospects, [(each.mean_s, each.mean_usd) for each in prospects], conditions.workers)
@@ -207,7 +208,7 @@ def _forecast_measured(
 
 
 def _compare_budget(courses: Sequence[_Course], cost_usd: Estimate, conditions: Conditions) -> dict[str, Any]:
-    """Compare the tasks with the budget of the day; nothing without one."""
+    """Compare the tasks with the budget of the day; empty without a budget."""
     left_usd, now = conditions.left_today_usd, conditions.now
     if left_usd is None:
         return {}
@@ -225,7 +226,7 @@ def _compare_budget(courses: Sequence[_Course], cost_usd: Estimate, conditions: 
 
 
 def _above(limit: float, cost: Estimate) -> float:
-    """The chance of a cost above a limit."""
+    """Return the probability of a cost above a limit."""
     deviation = (cost.high - cost.middle) / _Z90
     if not deviation:
         return float(cost.middle > limit)
@@ -235,18 +236,18 @@ def _above(limit: float, cost: Estimate) -> float:
 def _prospects(tasks: Sequence[OpenTask], measured: Sequence[MeasuredTask]) -> list[_Prospect]:
     fresh = _prospect(OpenTask(), measured)
     return [
-        _prospect(task, measured) if task.work_s else replace(fresh, task=task)  # most have not begun
+        _prospect(task, measured) if task.work_s else replace(fresh, task=task)  # Most have not begun
         for task in tasks
     ]
 
 
 def _prospect(task: OpenTask, measured: Sequence[MeasuredTask]) -> _Prospect:
-    """A task is like one that took at least as long as it has already."""
+    """Return the outlook of a task; it is assumed to be like a task that took longer than this one so far."""
     rests = [
         (each.work_s - task.work_s, max(0.0, (each.cost_usd or 0.0) - task.cost_usd))
         for each in measured
         if not task.work_s or each.work_s > task.work_s
-    ] or [(task.work_s, task.cost_usd)]  # longer than any before: as much again is as good a guess as any
+    ] or [(task.work_s, task.cost_usd)]  # Longer than any before: assume as much again
     (mean_s, variance_s), (mean_usd, variance_usd) = (_moments(values) for values in zip(*rests, strict=True))
     return _Prospect(
         task=task,
@@ -259,7 +260,7 @@ def _prospect(task: OpenTask, measured: Sequence[MeasuredTask]) -> _Prospect:
 
 
 def _course(prospects: Sequence[_Prospect], rests: Sequence[tuple[float, float]], workers: int) -> _Course:
-    """The course of tasks that take `rests`: each worker takes the next one when he has none."""
+    """Simulate tasks that take `rests`: each worker that is free starts the next one."""
     ends = [rest for each, rest in zip(prospects, rests, strict=True) if each.task.is_running]
     free = [work_s for work_s, _ in ends]
     free += [0.0] * (workers - len(free))
@@ -273,7 +274,7 @@ def _course(prospects: Sequence[_Prospect], rests: Sequence[tuple[float, float]]
 
 
 def _moments(values: Sequence[float]) -> tuple[float, float]:
-    """Mean and variance."""
+    """Return the mean and the variance."""
     mean = sum(values) / len(values)
     return mean, sum((value - mean) ** 2 for value in values) / len(values)
 
@@ -299,5 +300,5 @@ def _after(work_s: float, conditions: Conditions) -> datetime | None:
 
 
 def _day_end(now: datetime) -> datetime:
-    """The next midnight in UTC, where a budget's day ends."""
+    """Return the next midnight in UTC, when a budget's day ends."""
     return midnight(now, UTC) + timedelta(days=1)

@@ -1,10 +1,10 @@
 """A fork: a new task that begins with the files and the plan that a step of another task left behind.
 
-It is a task of its own, with its own limits and its own commit; the one that it came from is not touched. What that one
-was granted, was charged and had learned stays with it: the fork begins with its work, not with its account.
+It is a task of its own, with its own limits and its own commit; the source task is not changed. The source's grants,
+costs and lessons stay with the source: the fork inherits its work, not its account.
 
-Forks of one step by several models are held back: what passes stays on the fork's branch until its owner integrates
-one of them (`attempt.branch_integration`).
+Forks of one step by several models are held: a passing commit stays on the fork's branch until the owner integrates one
+of them (`attempt.branch_integration`).
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ _GATES = frozenset({Phase.REVIEW, Phase.AUDIT, Phase.TESTING, Phase.REFLECTING})
 class Fork:
     """Origin of a task that is a fork: a step of an attempt of `source`.
 
-    `model` is who is asked first in every phase, by `backend=model`; empty leaves that to the settings. `noted` tells
-    that its owner added a remark, which code has to heed. One that is `held` leaves its commit on its branch.
+    `model` is the model that is asked first in every phase, as `backend=model`; if empty, the settings decide. `noted`
+    is True if the owner added a remark, which the code must follow. A fork that is `held` leaves its commit on its
+    branch.
     """
 
     source: int
@@ -41,24 +42,24 @@ class Fork:
 
 
 def make_fork_spec(spec: TaskSpec, fork: Fork, note: str) -> TaskSpec:
-    """The specification of the fork: the source's, with the remark below its words, and nothing to wait for.
+    """Return the fork's specification: the source's, with the remark below its description, and without dependencies.
 
     Raises:
-        InvalidTask: words and remark are too long together.
+        InvalidTask: Description and remark are too long together.
     """
     description = with_note(spec.description, note)
     origin = {"task_id": fork.source, "attempt": fork.attempt, "step_no": fork.step_no, "model": fork.model}
     metadata = {**shallow(spec.metadata), "forked_from": origin}
     fork_spec = replace(spec, description=description, key=None, depends_on=(), not_before=None, metadata=metadata)
-    return replace(fork_spec, split=False) if fork.held else fork_spec  # its subtasks would land by themselves
+    return replace(fork_spec, split=False) if fork.held else fork_spec  # Its subtasks would land on their own
 
 
 def begin(state: AttemptState, fork: Fork) -> AttemptState:
-    """The state at which the fork begins; `work` is the one after the step.
+    """Return the state at which the fork begins; `state` is the one after the step.
 
-    Tries are counted anew, and the code it brings along is the first. The last failure comes along, and its diagnosis
-    where there is one. It never begins behind the checks: what passed them is judged again, and what had ended, waited
-    or been split goes on with code.
+    Tries are counted from the start, and the inherited code is the first try. The last failure is inherited, with its
+    diagnosis if there is one. The fork never begins after the checks: an attempt that waits continues with its waiting
+    phase, a split one with PLANNING, and one that passed or ended with CODING.
     """
     from nightshift.core.tasks.attempt_state import AttemptState  # noqa: PLC0415  # a lot of classes, and whoever lists tasks needs none
 
@@ -84,10 +85,10 @@ def begin(state: AttemptState, fork: Fork) -> AttemptState:
 
 
 def begin_with_draft(state: AttemptState) -> AttemptState:
-    """The state at which an attempt begins with the draft that an earlier one left; `state` is the last of that one.
+    """Return the state of an attempt that begins with an earlier attempt's draft; `state` is that attempt's last one.
 
-    A change that failed a run is reflected on first, and is no try of the new attempt; one that no run judged is its
-    first try, which is read and tested as it is.
+    A change that failed a run goes to REFLECTING first, and does not count as a try of the new attempt. A change that
+    no run judged is its first try, and is reviewed and tested as it is.
     """
     best = state.at_best()
     has_failed = best.verdict is not None and best.verdict.has_run and not best.verdict.passed
@@ -99,7 +100,7 @@ def begin_with_draft(state: AttemptState) -> AttemptState:
 
 
 def _phase(phase: Phase | None, *, noted: bool) -> Phase:
-    """Return the phase where a fork goes on. A remark is for the writer of code, so no phase behind that is first."""
+    """Return the phase in which a fork begins. A remark is for the author of the code, so no later phase is first."""
     if phase is Phase.SPLIT:
         return Phase.PLANNING
     if phase in _BEGINNINGS or (phase in _GATES and not noted):

@@ -1,4 +1,4 @@
-"""Integrating or discarding a commit that waits on its task's own branch: the answers, and the message that lands."""
+"""Integrating or discarding a commit that waits on its task's own branch: the results, and the message that lands."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from nightshift.core.tasks.commit_message import CommitMessage, subject_of, trai
 class Integrated:
     """A commit that is on its target.
 
-    `commit` is the one that stands there, `waited` the one that waited on `branch`; they are the same unless newer work
-    lay between or the commit was a draft. `judged` is a sentence on the run, `label` what may be claimed of the commit.
-    `already` tells that nothing had to be done. `ended` are the forks beside the task that were cancelled.
+    `commit` is the commit on the target, `waited` the one that waited on `branch`; they are the same unless newer work
+    came between or the commit was a draft. `judged` is a sentence on the run, `label` the claim that the commit may
+    make. `already` is True if nothing had to be done. `ended` are the other forks of the task that were cancelled.
     """
 
     task_id: int
@@ -32,9 +32,10 @@ class Integrated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discarded:
-    """A commit whose branch was removed; `undo` is the command that makes the branch again.
+    """A commit whose branch was removed; `undo` is the command that creates the branch again.
 
-    `already` tells that there was no branch any more, `is_at_remote` that it was pushed, and is there still.
+    `already` is True if the branch did not exist any more; `is_at_remote` is True if it was pushed and still exists
+    there.
     """
 
     task_id: int
@@ -48,13 +49,13 @@ class Discarded:
 
 
 def result_message(message: str, mark: str, label: str, remark: str = "") -> CommitMessage:
-    """The message under which a commit lands: that of a result, with the label of the last verdict.
+    """Return the message under which a commit lands: that of a result, with the label of the last verdict.
 
     Args:
-        message: of the commit that waited.
-        mark: what the task's commits name it by.
-        label: empty where no run vouches for the commit.
-        remark: a paragraph below the text.
+        message: The message of the commit that waited.
+        mark: The name of the task in its commits.
+        label: The label; empty if no run vouches for the commit.
+        remark: A paragraph below the text.
     """
     replaced = {"Draft-Of", "Task", "Verdict"}
     remaining = {name: value for name, value in trailers(message).items() if name not in replaced}

@@ -1,4 +1,4 @@
-"""Chooses the language of a task whose owner does not say it: by what the task names, else by its repository."""
+"""Chooses the language of a task whose owner does not set it: from the task itself, or else from its repository."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MARKERS = {
     **dict.fromkeys(("go.mod", "go.work"), Language.GO),
     **dict.fromkeys(("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile"), Language.PYTHON),
 }
-"""Files that say which language the folder has."""
+"""Files that identify the language of a folder."""
 _PROGRAMS = {
     **dict.fromkeys(("node", "npm", "npx", "pnpm", "yarn", "bun", "deno", "jest", "vitest"), Language.JAVASCRIPT),
     "go": Language.GO,
@@ -29,13 +29,13 @@ _WORDS = (
 )
 _PATH = re.compile(r"[\w@.-]+(?:/[\w@.-]+)*/?")
 _FOREIGN = frozenset({"node_modules", "vendor", "third_party", "dist", "build", "docs", "site-packages"})
-"""Folders whose code is another's, or was made of this repository's."""
+"""Folders whose code is third-party or generated."""
 _OWN_SHARE = 4
-"""A language whose marker stands alone at the root is the repository's where one source file of so many has it."""
+"""A marker at the root determines the language if one in this many source files has that language."""
 
 
 def language_of(path: str) -> Language | None:
-    """The language of a source file by its name; None for any other file."""
+    """Return the language of a source file by its name; None for any other file."""
     if javascript.is_source(path):
         return Language.JAVASCRIPT
     if golang.is_source(path):
@@ -44,7 +44,7 @@ def language_of(path: str) -> Language | None:
 
 
 def _read_language(spec: TaskSpec) -> Language | None:
-    """The language that the tests, files, command or words of a task name, the first of these that names any."""
+    """Return the language named by a task's tests, files, command or description, in this order; None if none is."""
     if spec.cases or spec.oracle or spec.packages:
         return Language.PYTHON
     named = list(_list_paths(spec.description))
@@ -58,11 +58,11 @@ def _read_language(spec: TaskSpec) -> Language | None:
 
 
 def choose_language(spec: TaskSpec, list_files: Callable[[], Collection[str]] = tuple) -> Language:
-    """Choose the language of a task: what it names, else that of the folders that it names, else of all files.
+    """Choose the language of a task: the one it names, or that of the folders it names, or that of all files.
 
     Args:
-        spec: the task.
-        list_files: lists the files of its repository, relative to its root; called where nothing is named.
+        spec: The task.
+        list_files: Lists the files of the repository, relative to its root; called only if the task names no language.
     """
     if language := _read_language(spec):
         return language
@@ -74,7 +74,7 @@ def choose_language(spec: TaskSpec, list_files: Callable[[], Collection[str]] = 
 
 
 def _language_within(folder: str, files: Collection[str]) -> Language | None:
-    """The language of a folder, whose name ends with a slash; the root is the empty text."""
+    """Return the language of a folder, whose name ends with a slash; the root is the empty text."""
     within = [path.removeprefix(folder) for path in files if path.startswith(folder)]
     counts = Counter(
         language for path in within if (language := language_of(path)) and not _FOREIGN.intersection(path.split("/"))
@@ -90,11 +90,11 @@ def _language_by_name(path: str) -> Language | None:
 
 
 def _list_paths(text: str) -> Iterator[str]:
-    """The words of a text that may be paths."""
+    """Yield the words of a text that may be paths."""
     return (match[0].rstrip(".") for match in _PATH.finditer(text))
 
 
 def _most(languages: Iterable[Language | None]) -> Language | None:
-    """The language that occurs most often, the first of several; None where there is none."""
+    """Return the most frequent language, the first one if several are equal; None if there is none."""
     ranked = Counter(language for language in languages if language).most_common(1)
     return ranked[0][0] if ranked else None

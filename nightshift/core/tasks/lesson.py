@@ -1,4 +1,4 @@
-"""A lesson: what memory recalls for an attempt."""
+"""A lesson that memory recalls for an attempt."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lesson:
-    """Something learned earlier: what failed, and what mended it."""
+    """Something learned earlier: a failure and its fix."""
 
     id: int
     text: str

@@ -1,4 +1,4 @@
-"""Messages of an owner to a task while it is open; they stay with the task, for all attempts that follow."""
+"""Messages of an owner to an open task; they stay with the task, for all later attempts."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from datetime import datetime
 
 MAX_MESSAGE_CHARS = 4000
 MOST_MESSAGES = 50
-"""So many are taken for one task: all of them stand in each of its prompts."""
+"""Most messages of one task: all of them are in each of its prompts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnerMessage:
-    """One message, in the order of its `id`; with `interrupts` the model's request under way is not waited for.
+    """One message; `id` gives the order. With `interrupts`, a running model request is not awaited.
 
-    `attempt` is that of the task when it was said, 0 before the first.
+    `attempt` is the task's attempt at that time, 0 before the first.
     """
 
     id: int

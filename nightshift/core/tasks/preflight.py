@@ -1,4 +1,4 @@
-"""How the suite of a repository runs before anything is changed, and why nothing can be judged there."""
+"""Result of running a repository's suite before anything is changed, and the reason if nothing can be judged there."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ class Preflight:
     """The base's suite, run once before a model is asked.
 
     Attributes:
-        repo: the root of the checkout.
-        commit: what was looked at.
-        at: when it was.
-        language: of the tests.
-        command: its words, or the runner of the tests.
-        environment: the files that declare what was installed for it.
-        collected: how many tests there are; none for a command that names no tests.
-        passed: how many passed.
-        failed: how many failed, those that cannot run here left out.
-        idle: why tests cannot run here, each with their number.
-        note: how the run ended, where that was not well.
-        fault: why nothing can be judged here, with what mends it; empty where something can.
-        surroundings: a digest of language, command and environment; where it is the same, nobody looks again.
+        repo: The root of the checkout.
+        commit: The commit that was run.
+        at: The time of the run.
+        language: The language of the tests.
+        command: The words of the command, or the runner of the tests.
+        environment: The files that declare the installed environment.
+        collected: The number of tests; none for a command that names no tests.
+        passed: The number of tests that passed.
+        failed: The number of tests that failed, without those that cannot run here.
+        idle: The reasons why tests cannot run here, each with the number of tests.
+        note: The way in which the run ended, if it did not end normally.
+        fault: The reason why nothing can be judged here, with a remedy; empty if something can be judged.
+        surroundings: A digest of language, command and environment; the suite is not run again while it is the same.
     """
 
     repo: str
@@ -53,7 +53,7 @@ class Preflight:
 
     @property
     def ask(self) -> Ask:
-        """The question whether tasks are worked on where nothing can be judged; one for each surroundings."""
+        """The question whether to work on tasks although nothing can be judged; one for each `surroundings`."""
         question = f"{self.fault[:1].upper()}{self.fault[1:]}. Shall its tasks be worked on all the same?"
         return Ask(
             kind=AskKind.ENVIRONMENT, subject=f"{AskKind.ENVIRONMENT}:suite:{self.surroundings}", question=question
@@ -61,5 +61,5 @@ class Preflight:
 
 
 def state_key(repo: str, language: Language) -> str:
-    """The key under which the last look at a repository is kept."""
+    """Return the key under which the last result for a repository is stored."""
     return f"preflight:{language}:{repo}"

@@ -1,8 +1,8 @@
-"""Projects: folders of the daemon's own workspace, each a program that is worked on as if it were alone.
+"""Projects: folders of the daemon's own workspace, each a program that is developed independently.
 
-A task of a project sees its folder as the root of all files: paths, imports and test runs are what they are for whoever
-opens that folder of a clone. Only git knows the whole (`Scope.full`). What lies flat in the workspace's root is worked
-on there, and does not see the projects beside it.
+A task of a project sees its folder as the root of all files: paths, imports and test runs are the same as for a person
+who opens that folder of a clone. Only git knows the whole workspace (`Scope.full`). Files in the workspace's root
+itself are developed there, without the projects beside them.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from nightshift.core.tasks.task import Change, Files, Language, TaskSpec
 
 MAX_NAME_CHARS = 40
 ROOT = ""
-"""In the place of a project's name: what lies flat in the workspace."""
+"""Project name that stands for the files in the workspace's root itself."""
 
 DEPENDENCY_FILES = ("requirements.txt", "pyproject.toml", "package.json")
 PYTEST = {"pytest.ini": "[pytest]\npythonpath = . src\n"}
-"""With it `pytest` alone finds a project's modules, as the runs that judge it do."""
+"""Configuration with which plain `pytest` finds a project's modules, as the judging runs do."""
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 LAID_OUT = ("README.md", *DEPENDENCY_FILES, *PYTEST)
@@ -41,14 +41,14 @@ _ABOUT_LINES, _ABOUT_CHARS = 3, 240
 
 
 def name_fault(name: str) -> str | None:
-    """Say why this cannot be a project's name, or None when it can."""
+    """Return why a text cannot be a project's name; None if it can."""
     if not _NAME.fullmatch(name) or len(name) > MAX_NAME_CHARS or path_fault(name):
         return f"must be lower-case letters, digits, - and _, at most {MAX_NAME_CHARS}, such as shop or price-list"
     return f"{name!r} is what many folders are called; say what the project is" if name in _TAKEN else None
 
 
 def projects_of(tree: Tree) -> tuple[str, ...]:
-    """The projects of a workspace by name: folders with a README.md and a dependency file."""
+    """Return the projects of a workspace by name: folders with a README.md and a dependency file."""
     entries = listing_of(tree.entries())
     readmes = entries.having(last_of, "README.md")
     return tuple(
@@ -59,16 +59,17 @@ def projects_of(tree: Tree) -> tuple[str, ...]:
 
 
 def place_fault(name: str, tree: Tree) -> str | None:
-    """Say why a workspace has no place for a project of this name, or None when it has."""
+    """Return why a workspace has no room for a project with this name; None if it has."""
     if why := name_fault(name):
         return why
     return f"{name!r} is no folder of the workspace" if name in tree.entries() or name in tree.unwritable() else None
 
 
 def beginning(spec: TaskSpec) -> str | None:
-    """Return the folder where a task of the workspace works, before its plan: None where the plan says it.
+    """Return the part in which a task of the workspace works before its plan; None if the plan decides.
 
-    A task that brings its tests, files or cases brings its layout; unless it names a project, it works at the root.
+    A task with tests, files, a command or cases of its own has a layout; unless it names a project, it works at the
+    root.
     """
     if spec.project is not None:
         return spec.project
@@ -79,15 +80,15 @@ def beginning(spec: TaskSpec) -> str | None:
 class Scope:
     """The part of a repository that a task sees.
 
-    `project` is None for all of it. At the root of a workspace, `given` are the paths that its task brought: a project
-    in which one of them lies is not hidden from it.
+    `project` is None for the whole repository. `given` are the paths that a task brought at the root of a workspace:
+    the projects that contain them are visible to the task.
     """
 
     project: str | None = None
     given: tuple[str, ...] = ()
 
     def of(self, tree: Tree) -> Tree:
-        """The part of a repository's tree."""
+        """Return this part of a repository's tree."""
         if self.project is None:
             return tree
         if self.project:
@@ -97,19 +98,19 @@ class Scope:
         return _Without(tree, hidden) if hidden else tree
 
     def fault(self, tree: Tree) -> str | None:
-        """Say why a workspace has no place for the part, or None when it has."""
+        """Return why a workspace has no room for the part; None if it has."""
         return place_fault(self.project, tree) if self.project else None
 
     def full(self, path: str) -> str:
-        """A path of the part as the repository has it."""
+        """Return a path of the part as a path of the repository."""
         return f"{self.project}/{path}" if self.project else path
 
     def all_full(self, change: Change) -> dict[str, str | None]:
-        """A change of the part as one of the repository."""
+        """Return a change of the part as a change of the repository."""
         return {self.full(path): text for path, text in change.items()}
 
     def inside(self, path: str) -> str | None:
-        """A path of the repository as the part has it; None where it lies elsewhere."""
+        """Return a path of the repository as a path of the part; None if it is outside."""
         if not self.project:
             return path
         folder, _, rest = path.partition("/")
@@ -120,13 +121,13 @@ WHOLE = Scope()
 
 
 def scopes_of(*trees: Tree) -> tuple[Scope, ...]:
-    """The parts of a workspace, each of which is worked on alone: its root and the projects in one of these trees."""
+    """Return the parts of a workspace that are worked on separately: its root, and the projects in these trees."""
     names = dict.fromkeys(name for tree in trees for name in projects_of(tree))
     return (Scope(project=ROOT), *(Scope(project=name) for name in names))
 
 
 class _Part(Tree):
-    """A part of a tree, read once."""
+    """A part of a tree; its entries are read once."""
 
     def __init__(self, tree: Tree, name: str) -> None:
         self.full_tree, self._name = tree, name
@@ -134,22 +135,22 @@ class _Part(Tree):
 
     @property
     def commit(self) -> str:
-        """The commit and the part: what is kept by commit is kept for each part."""
+        """The commit and the part, so that caches by commit distinguish the parts."""
         return f"{self.full_tree.commit}-{self._name}"
 
     def entries(self) -> Listing[str]:
-        """Path to the id of its content, as in `Tree`."""
+        """Return path to the id of its content, as in `Tree`."""
         if self._entries is None:
             self._entries = self._own(listing_of(self.full_tree.entries()))
         return self._entries
 
     @abstractmethod
     def _own(self, entries: Listing[str]) -> Listing[str]:
-        """The files of the part, with its paths."""
+        """Return the files of the part, with its paths."""
 
 
 class _Below(_Part):
-    """The folder of a project as a tree."""
+    """A project's folder as a tree."""
 
     def __init__(self, tree: Tree, project: str) -> None:
         super().__init__(tree, project)
@@ -159,12 +160,12 @@ class _Below(_Part):
         return Listing({path.removeprefix(self.folder): entries[path] for path in entries.below(self.folder)})
 
     def unwritable(self) -> frozenset[str]:
-        """Links and submodules in the folder."""
+        """Return links and submodules in the folder."""
         there = (path for path in self.full_tree.unwritable() if path.startswith(self.folder))
         return frozenset(path.removeprefix(self.folder) for path in there)
 
     def read(self, path: str) -> bytes:
-        """A file's bytes; raises KeyError."""
+        """Return a file's bytes; raises KeyError."""
         return self.full_tree.read(f"{self.folder}{path}")
 
     def save(self, path: str, target: BinaryIO) -> None:
@@ -173,7 +174,7 @@ class _Below(_Part):
 
 
 class _Without(_Part):
-    """The root of a workspace without the folders of its projects; nothing is written into those."""
+    """The root of a workspace without the folders of its projects, which cannot be written to."""
 
     def __init__(self, tree: Tree, hidden: frozenset[str]) -> None:
         super().__init__(tree, hashlib.sha256("/".join(sorted(hidden)).encode()).hexdigest()[:12])
@@ -186,11 +187,11 @@ class _Without(_Part):
         return path.partition("/")[0] in self._hidden
 
     def unwritable(self) -> frozenset[str]:
-        """The projects, and links and submodules outside of them."""
+        """Return the projects, and links and submodules outside of them."""
         return self._hidden | {path for path in self.full_tree.unwritable() if not self._is_hidden(path)}
 
     def read(self, path: str) -> bytes:
-        """A file's bytes; raises KeyError."""
+        """Return a file's bytes; raises KeyError."""
         if self._is_hidden(path):
             raise KeyError(path)
         return self.full_tree.read(path)
@@ -203,20 +204,21 @@ class _Without(_Part):
 
 
 def place_of(tree: Tree) -> tuple[Tree, str]:
-    """The tree of the whole workspace, and the folder of the project in it that a part is, with a slash at its end.
+    """Return the whole workspace's tree, and the project folder that this part is, with a final slash.
 
-    For any other tree, the root of a workspace without its projects among them: the tree itself and an empty text.
+    For any other tree, including the root of a workspace without its projects: the tree itself and an empty text.
     """
     return (tree.full_tree, tree.folder) if isinstance(tree, _Below) else (tree, "")
 
 
 def without_folder(text: str, project: str | None, paths: Iterable[str]) -> str:
-    """A text in which paths that begin with the project's folder are as the project has them.
+    """Return a text in which paths below the project's folder are relative to the project.
 
     Args:
-        text: words about the project's files.
-        project: its name.
-        paths: of its files. Where a folder in it has its name, nobody knows which one is meant: the text stays.
+        text: Text about the project's files.
+        project: The project's name.
+        paths: The paths of its files. If the project contains a folder of the same name, paths are ambiguous and the
+            text is unchanged.
     """
     if not project or any(path.startswith(f"{project}/") for path in paths):
         return text
@@ -224,23 +226,23 @@ def without_folder(text: str, project: str | None, paths: Iterable[str]) -> str:
 
 
 def whole_of(tree: Tree) -> Tree:
-    """Return the tree that a part was taken of; any other is given back."""
+    """Return the tree that a part was taken from; any other tree is returned unchanged."""
     while isinstance(tree, _Part):
         tree = tree.full_tree
     return tree
 
 
-# --- what a project is begun with
+# --- Files that a new project begins with
 
 
 def beginnings(name: str, about: str, language: Language, present: Collection[str]) -> Files:
-    """The files that every project has, as far as they are missing.
+    """Return the files that every project has, as far as they are missing.
 
     Args:
-        name: the project's.
-        about: a line that says what it is; may be empty.
-        language: of the task that begins it.
-        present: the paths of the project's files.
+        name: The project's name.
+        about: A line that describes it; may be empty.
+        language: The language of the task that begins it.
+        present: The paths of the project's files.
     """
     script = language is Language.JAVASCRIPT
     files = {"README.md": _readme(name, about, language)}
@@ -255,9 +257,9 @@ def beginnings(name: str, about: str, language: Language, present: Collection[st
 
 
 def start_of(given: Files, project: str | None, change: Change) -> Files:
-    """The files of a change that are no model's: those that its task gave, and those of `beginnings` that steer tests.
+    """Return a change's files that no model wrote: the given files, and those of `beginnings` that configure tests.
 
-    What was given and is now as it is in the base is no part of the change any more.
+    A given file that is identical in the base is no longer part of the change.
     """
     steering = {path: text for path, text in PYTEST.items() if project and change.get(path) == text}
     return {path: text for path, text in given.items() if path in change} | steering
@@ -275,7 +277,7 @@ def _package(name: str) -> str:
 
 
 def first_words(readme: str) -> str:
-    """The first lines of a README that say something, its title left out."""
+    """Return the first meaningful lines of a README, without its title."""
     lines = (line.strip() for line in readme.partition("```")[0].splitlines()[:40])
     sentences = [line for line in lines if line and not line.startswith(("#", "![", "[!", "<", "The tests:"))]
     return " ".join(sentences[:_ABOUT_LINES])[:_ABOUT_CHARS]

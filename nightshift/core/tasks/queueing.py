@@ -1,4 +1,4 @@
-"""Answers of the queue, and the delays between attempts."""
+"""Results of the queue, pauses, and the delays between attempts."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from nightshift.core.tasks.states import DaemonState, Status
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submitted:
-    """The answer to a submission; `created` is False when its key was known.
+    """The answer to a submission. `created` is False if a task with its key exists already.
 
-    `differs` names the fields in which the task that the key made before is another one than what was sent now;
-    `replaces` is the task that has ended for this one.
+    `differs` names the fields in which that task differs from the submission; `replaces` is the ended task that this
+    one replaces.
     """
 
     task_id: int
@@ -29,9 +29,9 @@ class Submitted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heartbeat:
-    """News for a worker pool: the ids of tasks it lost, and of those that the owner wants cancelled.
+    """News for a worker pool: the ids of tasks that it lost, and of tasks that the owner wants cancelled.
 
-    `newest_messages` has, for tasks whose owner wants to be heard at once, the newest message of that kind by its id.
+    `newest_messages` maps each task with an interrupting message of the owner to the id of the newest one.
     """
 
     lost: frozenset[int]
@@ -39,16 +39,16 @@ class Heartbeat:
     newest_messages: Mapping[int, int] = field(default_factory=dict)
 
 
-# How the reason of a task begins that waits for something around it.
+# Prefix of the reason of a task that waits for something outside it.
 WAITING_FOR = "waiting for: "
-# What stands in the reason of a task whose commit is here alone, before the cause.
+# Text before the cause, in the reason of a task whose commit exists only locally.
 NOT_PUSHED = "; not pushed: "
 
 
 class PauseSource(StrEnum):
     """Sources of pauses. The owner ends the first two (`resume`); the others end with their cause.
 
-    `lifted_by` says for people what ends each.
+    `lifted_by` describes for people what ends each pause.
     """
 
     OWNER = "owner"
@@ -61,7 +61,7 @@ class PauseSource(StrEnum):
 
     @property
     def lifted_by(self) -> str:
-        """Condition under which the next task begins, to follow “goes on” in a sentence."""
+        """Condition under which tasks are started again, in the form that follows “It goes on”."""
         if self in BY_OWNER:
             return f"when you resume: `{format_command('resume')}`, or Resume on the dashboard"
         if self is PauseSource.REVIEW:
@@ -71,7 +71,7 @@ class PauseSource(StrEnum):
 
     @property
     def label(self) -> str:
-        """Name of the pause, where states are named."""
+        """Display name of the pause."""
         return _LABELS[self]
 
 
@@ -96,9 +96,9 @@ BY_OWNER = (PauseSource.OWNER, PauseSource.CHECKPOINT)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PauseReason:
-    """One reason why no task is started, `label` is what it is called; “it goes on” is completed by `lifted_by`.
+    """One reason why no task is started, with its display name `label`. `lifted_by` says what ends it.
 
-    `until` is when that is, where a clock says it.
+    `until` is the time at which it ends, if that is known.
     """
 
     source: PauseSource
@@ -111,13 +111,13 @@ class PauseReason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PauseState:
-    """Why no task is started, in the order of `PauseSource`; tasks are when it is empty."""
+    """The reasons why no task is started, in the order of `PauseSource`; tasks are started if there are none."""
 
     reasons: tuple[PauseReason, ...] = ()
 
     @property
     def paused(self) -> bool:
-        """Tell whether no task is started."""
+        """True if no task is started."""
         return bool(self.reasons)
 
     @property
@@ -127,26 +127,26 @@ class PauseState:
 
     @property
     def since(self) -> Moment | None:
-        """Since when no task was begun."""
+        """The time since which no task is started."""
         return min((each.since for each in self.reasons), default=None)
 
     @property
     def state(self) -> DaemonState:
-        """State of a daemon that is up and has these pauses."""
+        """State of a running daemon with these pauses."""
         if not self.reasons:
             return DaemonState.RUNNING
         return DaemonState.CHECKPOINT if self.has(PauseSource.CHECKPOINT) else DaemonState.PAUSED
 
     def has(self, source: PauseSource) -> bool:
-        """Tell whether this source pauses claims."""
+        """Return True if this source pauses claims."""
         return any(each.source is source for each in self.reasons)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How often a task is tried, and how long it rests in between: “full jitter”.
+    """Number of tries of a task, and the wait between them: “full jitter”.
 
-    The rest after try n is uniform in [0, min(cap_s, base_s · 2^(n - 1))] seconds, after Marc Brooker, “Exponential
+    The wait after try n is uniform in [0, min(cap_s, base_s · 2^(n - 1))] seconds, after Marc Brooker, “Exponential
     Backoff And Jitter”, AWS Architecture Blog, 2015.
     """
 
@@ -156,5 +156,5 @@ class RetryPolicy:
     rng: random.Random = field(default_factory=random.Random)
 
     def rest_s(self, tries: int) -> float:
-        """The rest after `tries` tries, in seconds."""
+        """Return the wait after `tries` tries, in seconds."""
         return self.rng.uniform(0.0, min(self.cap_s, self.base_s * 2.0 ** min(tries - 1, 60)))

@@ -1,6 +1,6 @@
-"""Why a task ended, in words: how an attempt came to its end, and the failure that was left then.
+"""The reason why a task ended, as text: the ending of the attempt and the failure that was left.
 
-The reason is stored with how it ended first, so that like endings can be counted; a list shows the failure first.
+The stored reason begins with the ending, so that equal endings can be counted; a list shows the failure first.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ _FAILURE = ". Last failure: "
 
 
 def with_failure(ending: str, failure: str) -> str:
-    """The reason of an attempt that ended with a failure left, such as “Gave up after 4 tries, the limit”."""
+    """Return the reason of an attempt that ended with a failure, such as “Gave up after 4 tries, the limit”."""
     return f"{ending}{_FAILURE}{failure}"
 
 
 def cause_first(reason: str) -> str:
-    """The same in a line with the failure first and how it ended in brackets; another reason as it is."""
+    """Return the reason in one line with the failure first and the ending in brackets; other reasons are unchanged."""
     ending, separator, failure = reason.partition(_FAILURE)
     if not separator or not failure.strip():
         return reason

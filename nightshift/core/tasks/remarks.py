@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class Gravity(StrEnum):
-    """How bad it is, the worst first."""
+    """Severity of a remark, the worst first."""
 
     CRITICAL = "critical"
     HIGH = "high"
@@ -18,7 +18,7 @@ class Gravity(StrEnum):
 
 
 GRAVE = frozenset({Gravity.CRITICAL, Gravity.HIGH})
-"""Gravities of remarks that are named wherever a change is shown, as long as they stand."""
+"""Gravities of remarks that are shown wherever a change is shown, as long as they are open."""
 
 
 class Reader(StrEnum):
@@ -32,7 +32,7 @@ class Reader(StrEnum):
 class Remark:
     """A finding in a change. `line` counts from 1 in the new file, 0 is none; `fix` may be empty.
 
-    `path` is what the reader wrote: where the change has no such file, the remark is on the change as a whole.
+    `path` is the reader's text: if the change has no such file, the remark is about the change as a whole.
     """
 
     path: str
@@ -48,15 +48,15 @@ class Remark:
         return f"{self.path}:{self.line}" if self.line else self.path
 
     def __str__(self) -> str:
-        """The finding in a line."""
+        """Return the finding as one line."""
         return f"{self.gravity} ({self.reader}): {self.where}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """Findings of a reader in a change, which is named by its digest.
+    """Findings of a reader in a change, which is identified by its digest.
 
-    `parts` counts the pieces that it was read in; `unread` says why one of them was not, where that is so.
+    `parts` counts the pieces in which it was read; `unread` says why a piece was not read, or is empty.
     """
 
     reader: Reader
@@ -69,7 +69,7 @@ class Reading:
 def mask_remarks(
     remarks: Iterable[Remark], mask: Callable[[str], str], full: Callable[[str], str] = str
 ) -> tuple[Remark, ...]:
-    """The findings without secrets, which a model may repeat; `full` gives paths as the repository has them."""
+    """Return the findings with secrets masked, which a model may repeat; `full` converts paths to the repository's."""
     return tuple(
         replace(remark, path=mask(full(remark.path)), reason=mask(remark.reason), fix=mask(remark.fix))
         for remark in remarks
@@ -77,7 +77,7 @@ def mask_remarks(
 
 
 def worst_first(remarks: Iterable[Remark]) -> tuple[Remark, ...]:
-    """Return each finding once, in the order of gravity, then of place."""
+    """Return each finding once, sorted by gravity, then by location."""
     order = list(Gravity)
     return tuple(
         sorted(dict.fromkeys(remarks), key=lambda remark: (order.index(remark.gravity), remark.path, remark.line))
@@ -85,6 +85,6 @@ def worst_first(remarks: Iterable[Remark]) -> tuple[Remark, ...]:
 
 
 def count_by_gravity(remarks: Iterable[Remark]) -> str:
-    """Count findings by gravity, such as `1 critical, 2 high`; empty where there are none."""
+    """Count findings by gravity, such as `1 critical, 2 high`; empty if there are none."""
     counts = Counter(remark.gravity for remark in remarks)
     return ", ".join(f"{counts[gravity]} {gravity}" for gravity in Gravity if counts[gravity])

@@ -1,6 +1,7 @@
-"""Settings for all tasks of one repository where a task says nothing itself, and their only validation.
+"""Settings for all tasks of one repository, used where a task sets nothing itself, and their only validation.
 
-A task's own fields go before these, and these before the settings. Rules and packages add up: both allow something.
+A task's own fields override these settings, and these override the global settings. Rules and packages are combined:
+both allow something.
 """
 
 from __future__ import annotations
@@ -54,15 +55,15 @@ HELP: Mapping[str, str] = {
     "pids": "the processes and threads of one run; for example 256",
     "work_mb": "what one run may write; for example 256",
 }
-"""Help on each setting for the owner, with an example; the order is that in which they are shown."""
+"""Help on each setting for the owner, with an example, in display order."""
 BENCHMARK = "benchmark"
-"""Setting that `nightshift bench use` alone makes: how models work best, as the benchmark has measured it."""
+"""Setting that only `nightshift bench use` makes: the best settings of models, as measured by the benchmark."""
 BY_HAND = "allow"
-"""Setting that only the command line may change: it decides which code is let through (`config.fields.ByHand`)."""
+"""Setting that only the command line may change: it determines which code is allowed (`config.fields.ByHand`)."""
 
 
 class BenchmarkedIn(Strict):
-    """Values from a benchmark, as they are stored (`core.tasks.benchmarked.Benchmarked`)."""
+    """Values from a benchmark in stored form (`core.tasks.benchmarked.Benchmarked`)."""
 
     model: Annotated[str, Field(min_length=1, max_length=400)]
     arm: Annotated[str, Field(min_length=1, max_length=100)]
@@ -76,7 +77,7 @@ class BenchmarkedIn(Strict):
 
 
 class RepositorySettingsIn(RunLimitsIn):
-    """Input of a person for all tasks of a repository; None leaves a field to what was found, or to the settings."""
+    """A person's input for all tasks of a repository. None leaves a field to the repository or to the settings."""
 
     test_command: Annotated[CommandIn, Field(min_length=1, max_length=MAX_WORDS)] | None = None
     test_paths: Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)] | None = None
@@ -103,7 +104,7 @@ class RepositorySettingsIn(RunLimitsIn):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepositorySettings:
-    """Settings of a repository; None leaves a field to what was found in it, or to the settings."""
+    """Settings of a repository. None leaves a field to the repository's files, or to the settings."""
 
     test_command: tuple[str, ...] | None = None
     test_paths: tuple[str, ...] | None = None
@@ -121,7 +122,7 @@ class RepositorySettings:
     limits: Limits = field(default_factory=Limits)
 
     def apply_to(self, spec: TaskSpec) -> TaskSpec:
-        """The task with what holds in its repository where it says nothing."""
+        """Return the task with the repository's settings wherever it sets nothing itself."""
         judged = spec.tests or spec.test_command or spec.cases or spec.oracle
         left_out = set(Linter) - set(self.linters) if self.linters is not None else set[Linter]()
         packages = self.packages if spec.language is Language.PYTHON else ()
@@ -144,10 +145,10 @@ def _first(value: bool | None, otherwise: bool | None) -> bool | None:
 
 
 def parse(values: Mapping[str, Any]) -> RepositorySettings:
-    """Make the settings of a repository of plain values.
+    """Parse the settings of a repository from plain values.
 
     Raises:
-        InvalidTask: names the fields that are wrong, and what each takes.
+        InvalidTask: Names the invalid fields and the values that each accepts.
     """
     try:
         read = RepositorySettingsIn.model_validate(dict(values))
@@ -157,7 +158,7 @@ def parse(values: Mapping[str, Any]) -> RepositorySettings:
     limits = {each.name: given_values.pop(each.name) for each in fields(Limits) if each.name in given_values}
     lists = {name: tuple(dict.fromkeys(value)) for name, value in given_values.items() if isinstance(value, list)}
     if read.test_command:
-        lists["test_command"] = tuple(read.test_command)  # a word may stand in it twice
+        lists["test_command"] = tuple(read.test_command)  # A word may occur twice
     measured = tuple(
         Benchmarked(**{**dict(benchmark), "taken": tuple(benchmark.taken)}) for benchmark in read.benchmark or ()
     )
@@ -165,7 +166,7 @@ def parse(values: Mapping[str, Any]) -> RepositorySettings:
 
 
 def change_settings(stored_values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the stored settings after changes, as plain values; None takes a value back. Raises as `parse`."""
+    """Return the stored settings after changes, as plain values; None removes a value. Raises the errors of `parse`."""
     merged = {**stored_values, **changes}
     parse(merged)
     read = RepositorySettingsIn.model_validate(merged).model_dump(mode="json")
@@ -173,7 +174,7 @@ def change_settings(stored_values: Mapping[str, Any], changes: Mapping[str, Any]
 
 
 def readable(stored_values: Mapping[str, Any]) -> tuple[RepositorySettings, dict[str, str]]:
-    """Stored values as settings, without those that this version cannot read, and why it cannot."""
+    """Return the readable stored values as settings, and the faults of those that this version cannot read."""
     try:
         return parse(stored_values), {}
     except InvalidTask as error:
@@ -209,9 +210,9 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One thing that may be set for a repository: what holds, and what each source says, as plain values.
+    """One setting of a repository: the effective value, and the value from each source, as plain values.
 
-    `place` is where a found value stands, `by_hand` tells that only the command line may change it.
+    `place` is the location of a found value. `by_hand` is True if only the command line may change the setting.
     """
 
     name: str
@@ -227,11 +228,11 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepositoryOptions:
-    """All of a repository, with the commands and linters that were found in the files of a commit.
+    """All settings of a repository, with the commands and linters found in the files of a commit.
 
-    `setup_draft` is a setup script that its owner may want, of the steps that it has for another agent. `checks` tell
-    how its suites ran before anything was changed.
-    `faults` are stored values that this version cannot read, `error` says why the files could not be read.
+    `setup_draft` is a proposed setup script, made from the steps that the repository has for another agent. `checks`
+    are the results of its suites before anything was changed. `faults` are stored values that this version cannot read;
+    `error` says why the files could not be read.
     """
 
     repo: str
@@ -248,13 +249,13 @@ class RepositoryOptions:
 def describe_settings(
     stored_values: Mapping[str, Any], declarations: Found, otherwise: Mapping[str, Any], *, own_runs: bool
 ) -> tuple[Option, ...]:
-    """Describe each setting of a repository: its value, and the source of that.
+    """Describe each setting of a repository: its value, and the source of that value.
 
     Args:
-        stored_values: what was set for the repository.
-        declarations: what its files say.
-        otherwise: what the settings and git say.
-        own_runs: our own runs find its tests, so that a found command judges nothing unless its owner sets it.
+        stored_values: The values that were set for the repository.
+        declarations: The values in its files.
+        otherwise: The values of the settings and of git.
+        own_runs: True if our own runs find its tests, so that a found command judges nothing unless the owner sets it.
     """
     values = _name_values(declarations)
     options = {name: _option(name, stored_values, values.get(name), otherwise.get(name)) for name in HELP}
@@ -286,7 +287,7 @@ def _option(name: str, stored_values: Mapping[str, Any], declaration: tuple[Any,
 
 
 def _name_values(declarations: Found) -> dict[str, tuple[Any, str]]:
-    """The found values by the names of the settings, each with its place."""
+    """Return the found values by the names of the settings, each with its location."""
     values = dict[str, tuple[Any, str]]()
     if test := declarations.command(Purpose.TEST):
         values["test_command"] = list(test.words), test.location

@@ -1,4 +1,4 @@
-"""Taking back what was integrated: the answer, and the message by which git itself remembers it."""
+"""Reverting integrated work: the result, and a message from which git's history shows the revert."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from nightshift.core.tasks.commit_message import CommitMessage, task_of, trailers
 
 REVERTS, OF_TASK = "Reverts", "Reverted-Task"
-"""Trailers of a revert. `Task` is the key of a task's own commit, by which recovery takes a task for done."""
+"""Trailers of a revert. Not `Task`: recovery treats a task as done if a commit has its `Task` trailer."""
 
 FORCED = "Not judged: its owner wanted it all the same."
-"""In the message of a commit that was made without a run."""
+"""Text in the message of a commit that was made without a run."""
 
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _BY_GIT = re.compile(r"^This reverts commit ([0-9a-f]{40}|[0-9a-f]{64})\b", re.MULTILINE)
@@ -19,9 +19,10 @@ _BY_GIT = re.compile(r"^This reverts commit ([0-9a-f]{40}|[0-9a-f]{64})\b", re.M
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reverted:
-    """A commit that was taken back, or with `reapplied` one that was brought back.
+    """A commit that was reverted or, with `reapplied`, restored.
 
-    `commit` is the agent's, `by` the new one on `branch` (short name), `judged` a sentence on the tests that were run.
+    `commit` is the agent's commit, `by` the new one on `branch` (short name), `judged` a sentence on the tests that
+    were run.
     """
 
     task_id: int
@@ -36,14 +37,14 @@ class Reverted:
 
 
 def revert_message(subject: str, commit: str, task_id: int, judged: str, *, reapply: bool = False) -> CommitMessage:
-    """Write a revert's message; that of a revert of a revert says, in git's own words, that it brings the work back.
+    """Return a revert's message. For a revert of a revert it uses git's own words for reapplying.
 
     Args:
-        subject: of the agent's commit.
-        commit: what is taken back: the agent's commit, or the revert of it.
-        task_id: whose work it is.
-        judged: a sentence on the tests that were run.
-        reapply: whether `commit` is a revert.
+        subject: The subject of the agent's commit.
+        commit: The commit to undo: the agent's commit, or the revert of it.
+        task_id: The task of the agent's commit.
+        judged: A sentence on the tests that were run.
+        reapply: Whether `commit` is a revert.
     """
     what = f"This brings the work of task {task_id} back" if reapply else f"This takes the work of task {task_id} back"
     return CommitMessage(
@@ -54,9 +55,9 @@ def revert_message(subject: str, commit: str, task_id: int, judged: str, *, reap
 
 
 def undoes(message: str) -> str | None:
-    """The full id of the commit that a message says is taken back, by Nightshift or by `git revert`; None: none.
+    """Return the full id of the commit that a message reverts, made by Nightshift or by `git revert`; None if none.
 
-    Git's own sentence counts only where no task made the commit: the body of those comes from a model.
+    Git's own sentence counts only in commits without a task: the body of a task's commit comes from a model.
     """
     if match := _ID.fullmatch(trailers(message).get(REVERTS, "")):
         return match[0]

@@ -1,4 +1,4 @@
-"""Values of the repository: the author of commits, the workspace of an attempt, and the commits it makes."""
+"""Values of a repository: the author of commits, the workspace of an attempt, and its commits."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from nightshift.core.tasks.projects import WHOLE, Scope
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Author:
-    """Author of the commits; None takes what the repository's owner configured for git."""
+    """Author of the commits. None uses the git configuration of the repository's owner."""
 
     name: str | None = None
     email: str | None = None
 
     def over(self, other: Author) -> Author:
-        """The same author, with the other's name or address where this says nothing."""
+        """Return this author with missing parts taken from the other."""
         return Author(name=self.name or other.name, email=self.email or other.email)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspace:
-    """Workspace of one task: a repository, a base commit in it, and the branch that takes the result.
+    """Workspace of one task: a repository, a base commit in it, and the branch for the result.
 
-    `repo` is the root of the checkout that was named, `git_dir` the folder that git keeps for it. `target` is the full
-    name of the branch that the base was taken from, None for a base that is no branch. `since` is when the task was
-    created: an older commit that names the same task number belongs to a task of another database. `scope` is the part
-    of the repository that `tree` holds and that changes are relative to.
+    `repo` is the root of the named checkout, `git_dir` the folder with git's data for it. `target` is the full name of
+    the branch that the base was taken from, None if the base is not a branch. `since` is the creation time of the task:
+    an older commit with the same task number belongs to a task of another database. `scope` is the part of the
+    repository that `tree` contains and that changes are relative to.
     """
 
     repo: Path
@@ -43,21 +43,21 @@ class Workspace:
     since: datetime | None = None
     scope: Scope = WHOLE
     mark: str = ""
-    """Name of the task in its commits (`core.tasks.task.Task.mark`); empty: its number here."""
+    """Name of the task in its commits (`core.tasks.task.Task.mark`); if empty, its local number is used."""
 
     def aim_at(self, branch: str) -> Workspace:
-        """The same workspace with another branch, by its short or full name, that takes the result."""
+        """Return the workspace with another target branch, given by its short or full name."""
         return replace(self, target=f"refs/heads/{branch.removeprefix('refs/heads/')}")
 
     @property
     def named(self) -> str:
-        """The mark."""
+        """Name of the task in its commits: the mark, or the task's number."""
         return self.mark or str(self.task_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """A commit of the daemon's. `tree` is git's id of its tree, `branch` the short name of the branch that holds it."""
+    """A commit of the daemon. `tree` is git's id of its tree, `branch` the short name of its branch."""
 
     id: str
     tree: str
@@ -67,7 +67,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitFacts:
-    """A commit as git stores it: the ids of itself, its tree and its parents, and its whole message."""
+    """A commit in git's stored form: its id, its tree, its parents, and its whole message."""
 
     id: str
     tree: str
@@ -77,7 +77,7 @@ class CommitFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedFile:
-    """A file that a commit changed, with the lines that it added and removed there; None where it is no text."""
+    """A file that a commit changed, with the numbers of added and removed lines; None for a binary file."""
 
     path: str
     added: int | None
@@ -86,7 +86,7 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangingCommit:
-    """A commit with what it changed; `at` is when it was committed. A merge has no files here."""
+    """A commit with its changes; `at` is its commit time. A merge has no files here."""
 
     id: str
     parents: tuple[str, ...]
@@ -97,7 +97,7 @@ class ChangingCommit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogLine:
-    """One commit of a history; `task_id` is that of its trailer."""
+    """One commit of a history; `task_id` comes from its trailer."""
 
     id: str
     at: datetime
@@ -108,9 +108,9 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushResult:
-    """Result of a push. `tried` is False where there was nothing to push to or pushing is off.
+    """Result of a push. `tried` is False if there is no remote or pushing is off.
 
-    `is_wanted` is False where it is off.
+    `is_wanted` is False if pushing is off.
     """
 
     pushed: bool

@@ -1,4 +1,4 @@
-"""The enums of states and the one table of legal moves; the database enforces it."""
+"""The enums of states and the one table of legal moves, which the database enforces."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """Status of a task. Why it ended is an `Ending`."""
+    """Status of a task. The reason for its end is an `Ending`."""
 
     QUEUED = "queued"
     SCHEDULED = "scheduled"
     BLOCKED = "blocked"
     SHARED = "shared"
-    """In the hub's queue, or with another node."""
+    """The task is in the hub's queue, or with another node."""
     RUNNING = "running"
     WAITING = "waiting"
     DONE = "done"
@@ -21,7 +21,7 @@ class Status(StrEnum):
 
 
 class Ending(StrEnum):
-    """Why a task ended."""
+    """The reason why a task ended."""
 
     COMMITTED = "committed"
     NO_CHANGE = "no_change"
@@ -56,7 +56,7 @@ class CircuitState(StrEnum):
 
 
 class Phase(StrEnum):
-    """A phase of one attempt; the value is what the first line of a system prompt says."""
+    """A phase of one attempt; its value is in the first line of a system prompt."""
 
     CLARIFYING = "CLARIFYING"
     PLANNING = "PLANNING"
@@ -72,7 +72,7 @@ class Phase(StrEnum):
 
 
 class Outcome(StrEnum):
-    """Outcome of a phase; the phase table turns it into the next phase."""
+    """Outcome of a phase, which the phase table maps to the next phase."""
 
     OK = "ok"
     REDO = "redo"
@@ -82,7 +82,7 @@ class Outcome(StrEnum):
     SPLIT = "split"
 
 
-# Where a run of the machine ends.
+# Phases in which a run of the state machine ends.
 TERMINAL_PHASES = frozenset({Phase.COMMIT, Phase.ABANDON, Phase.AWAITING_APPROVAL, Phase.SPLIT})
 
 _S = Status
@@ -91,9 +91,9 @@ MOVES: dict[Status, frozenset[Status]] = {
     _S.SCHEDULED: frozenset({_S.QUEUED, _S.BLOCKED, _S.SHARED, _S.FAILED, _S.CANCELLED}),
     _S.BLOCKED: frozenset({_S.QUEUED, _S.SCHEDULED, _S.SHARED, _S.FAILED, _S.CANCELLED}),
     _S.SHARED: frozenset({_S.QUEUED, _S.DONE, _S.FAILED, _S.CANCELLED}),
-    _S.RUNNING: frozenset(set(_S) - {_S.RUNNING}),  # to blocked while its parts are worked on
+    _S.RUNNING: frozenset(set(_S) - {_S.RUNNING}),  # To blocked while its parts are worked on
     _S.WAITING: frozenset({_S.QUEUED, _S.SHARED, _S.FAILED, _S.CANCELLED}),
-    # To done where the owner integrates what the task left on its branch.
+    # To done if the owner integrates the commit that the task left on its branch.
     _S.FAILED: frozenset({_S.QUEUED, _S.SCHEDULED, _S.BLOCKED, _S.SHARED, _S.DONE}),
     _S.DONE: frozenset(),
     _S.CANCELLED: frozenset({_S.QUEUED, _S.SCHEDULED, _S.BLOCKED, _S.SHARED, _S.DONE}),
@@ -104,5 +104,5 @@ ENDED = frozenset(_S) - OPEN
 
 
 def may_move(start: Status, end: Status) -> bool:
-    """Tell whether the table allows the move."""
+    """Return True if the table allows the move."""
     return end in MOVES[start]

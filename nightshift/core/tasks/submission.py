@@ -1,4 +1,4 @@
-"""The one validation of what people send as a task: YAML, API, CLI and dashboard accept and refuse alike."""
+"""The only validation of tasks that people send: the same rules for YAML, API, CLI and dashboard."""
 
 from __future__ import annotations
 
@@ -48,21 +48,21 @@ PositiveInt = Annotated[StrictInt, Field(ge=1, lt=2**53)]
 
 
 def _few(files: object) -> object:
-    """Looked at before the files are: each that is no text would be a fault of its own."""
+    """Limit the number of files. Runs before their validation, so invalid files give one error instead of one each."""
     if isinstance(files, Mapping) and len(files) > MAX_FILES:
         raise ValueError(_TOO_MUCH)
     return files
 
 
 def _no_version(name: object) -> object:
-    """Said before the pattern refuses it, because people write packages as pip has them."""
+    """Reject a version with a helpful message before the pattern does, because people write packages as for pip."""
     if isinstance(name, str) and (match := re.match(r"\s*([\w.-]{1,80})\s*[=<>!~]", name)):
         raise ValueError(f"takes a name alone: {match[1]}; a version is named in ALLOWED_DEPS, as name==version")
     return name
 
 
 def _split_command(command: object) -> object:
-    """Split a command that is written as one text, as in a shell; what a shell alone understands is given to one."""
+    """Split a command that is one text, as a shell does; a command that needs a shell is passed to `sh -c`."""
     if not isinstance(command, str):
         return command
     try:
@@ -73,14 +73,14 @@ def _split_command(command: object) -> object:
 
 
 def _as_list(value: object) -> object:
-    """Take one value for a list of one."""
+    """Turn a single value into a list."""
     return [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
 
 
 _QUOTED = re.compile(r"'[^']*'|\"[^\"$`]*\"")
-"""Text that a shell takes as it stands."""
+"""Quoted text that a shell does not interpret."""
 _SHELL = re.compile(r"[|&;<>$`*?]|^\w+=")
-"""A sign that a shell reads, or a variable before the command."""
+"""A character that a shell interprets, or a variable assignment before the command."""
 _MAY_BE_PYTHON = (Language.PYTHON, Language.AUTO)
 _NO_TEXT = "must be a text; put it in quotes"
 _TOO_MUCH = f"too much: at most {MAX_FILES} files and {MAX_TOTAL_CHARS} characters together"
@@ -98,7 +98,7 @@ FilesIn = Annotated[dict[str, str], BeforeValidator(_few)]
 
 
 class RunLimitsIn(Strict):
-    """Input of a person on the limits of one attempt, for a task or for all of a repository."""
+    """Limits of one attempt, for a task or for all tasks of a repository."""
 
     iterations: Annotated[StrictInt, Field(ge=1, le=100)] | None = None
     wall_s: Annotated[StrictFloat, Field(gt=0, le=604_800)] | None = None
@@ -113,13 +113,13 @@ class RunLimitsIn(Strict):
 
 
 class LimitsIn(RunLimitsIn):
-    """Input of a person on a task's limits."""
+    """Limits of a task."""
 
     attempts: PositiveInt | None = None
 
 
 class TaskIn(Strict):
-    """A task as a person writes it; the field names are those of the API."""
+    """A task as people submit it; the field names are those of the API."""
 
     description: Annotated[str, Field(min_length=1, max_length=100_000)]
     priority: Annotated[StrictInt, Field(ge=-1_000_000, le=1_000_000)] = 1
@@ -155,7 +155,7 @@ class TaskIn(Strict):
     @field_validator("description")
     @classmethod
     def _not_blank(cls, text: str) -> str:
-        text = text.removeprefix("\ufeff").strip()  # the mark with which some editors begin a text
+        text = text.removeprefix("\ufeff").strip()  # Byte order mark of some editors
         if not text:
             raise ValueError("says nothing; describe what is to be done")
         return without_nul(text)
@@ -252,10 +252,10 @@ class TaskIn(Strict):
 
 
 def parse_spec(data: object) -> TaskSpec:
-    """Make a task of what a person sent.
+    """Parse a task from a person's input.
 
     Raises:
-        InvalidTask: names the wrong fields and how to mend them.
+        InvalidTask: Names the invalid fields and how to fix them.
     """
     if not isinstance(data, Mapping):
         raise InvalidTask({"task": "must be a mapping with at least a description"})
@@ -281,14 +281,14 @@ def parse_spec(data: object) -> TaskSpec:
 
 
 def _language_unsaid(spec: TaskSpec) -> Language:
-    """The language of a task that says none; AUTO where its repository or its project may tell."""
+    """Return the language of a task that names none; AUTO if its repository or project may determine it."""
     return Language.AUTO if spec.repo or spec.project else choose_language(spec)
 
 
 def as_input(spec: TaskSpec) -> dict[str, Any]:
-    """Return what a person would send to get this task: JSON values, only what differs from the defaults.
+    """Return the input that gives this task: JSON values, only those that differ from the defaults.
 
-    `parse_spec(as_input(spec)) == spec` for every task that `parse_spec` made.
+    `parse_spec(as_input(spec)) == spec` for every task that `parse_spec` returned.
     """
     changed = _list_changed_fields(spec, TaskSpec(description="", language=_language_unsaid(spec)))
     return changed | ({"limits": limits} if (limits := _list_changed_fields(spec.limits, Limits())) else {})

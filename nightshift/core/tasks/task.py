@@ -1,4 +1,4 @@
-"""Task: the specification a person gave, its limits, and its row in the queue."""
+"""Task: a person's specification, its limits, and its row in the queue."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from nightshift.core.tasks.held_out import ValueCase
 from nightshift.core.tasks.states import Ending, Status
 
 Files = Mapping[str, str]
-"""Path relative to the repository's root, with `/`, to text."""
+"""Path to text. Paths are relative to the repository's root, with `/`."""
 
 Change = Mapping[str, str | None]
 """Path to its new text; None removes the file."""
 
 
 def digest(change: Change, own_tests: Files | None = None) -> str:
-    """SHA-256 over paths and texts of a change and the tests written for it; the same work has the same digest."""
+    """Return a SHA-256 over paths and texts of a change and the tests written for it; equal work gets an equal one."""
     hasher = hashlib.sha256()
     for group in (change, own_tests or {}):
         for path, text in sorted(group.items()):
@@ -33,7 +33,7 @@ def digest(change: Change, own_tests: Files | None = None) -> str:
 
 
 class Explore(StrEnum):
-    """Whether a model works in steps with tools. `AUTO` lets it where a single prompt would not do."""
+    """The choice whether a model works in steps with tools. `AUTO` uses steps if a single prompt is not enough."""
 
     AUTO = "auto"
     ON = "on"
@@ -41,12 +41,12 @@ class Explore(StrEnum):
 
     @staticmethod
     def read_typed(value: object) -> object:
-        """`on` and `off` as they were typed: YAML takes the bare words for truth values."""
+        """Turn booleans back into `on` and `off`: YAML reads the bare words as booleans."""
         return {True: "on", False: "off"}[value] if isinstance(value, bool) else value
 
 
 class Kind(StrEnum):
-    """Kind of the program that is built; picks the guidance in the prompts."""
+    """Kind of the program to build; it selects the guidance in the prompts."""
 
     WEB_APP = "web_app"
     DATA_PIPELINE = "data_pipeline"
@@ -55,13 +55,16 @@ class Kind(StrEnum):
 
 
 class Language(StrEnum):
-    """The language of the task's code and tests; TypeScript is JavaScript whose types its files or tools leave out."""
+    """The language of the task's code and tests.
+
+    TypeScript counts as JavaScript; its types are stripped by Node.js or tools.
+    """
 
     PYTHON = "python"
     JAVASCRIPT = "javascript"
     GO = "go"
     AUTO = "auto"
-    """Chosen when the task is stored (`core.tasks.language_choice`); no stored task has it."""
+    """Replaced when the task is stored (`core.tasks.language_choice`), so no stored task has this value."""
 
     @classmethod
     def _missing_(cls, value: object) -> Language | None:
@@ -69,7 +72,7 @@ class Language(StrEnum):
 
 
 class Lint(StrEnum):
-    """Whether the linters of a repository are heard before a commit: their findings are notes, or are to be mended."""
+    """The role of a repository's linters before a commit: their findings are only noted, or must be fixed."""
 
     NOTED = "noted"
     REQUIRED = "required"
@@ -82,10 +85,10 @@ MAX_PRIORITY = 1_000_000
 class Limits:
     """Limits of one task; None leaves a limit to the settings.
 
-    `wall_s` counts the seconds of one attempt, but not those in which it waits for a model's reply, which has limits of
+    `wall_s` limits the seconds of one attempt, without the time that it waits for a model's reply, which has limits of
     its own. `model_calls`, `tokens` (prompt and reply together) and `cost_usd` count over all attempts since the owner
-    last asked for the task. The rest bound each run in the sandbox, all its processes together: `suite_s` (seconds of
-    processor time of its tests), `memory_mb`, `cpus` (cores at once), `pids` (processes and threads) and `work_mb`
+    last asked for the task. The rest limit each run in the sandbox, with all its processes together: `suite_s` (seconds
+    of processor time of its tests), `memory_mb`, `cpus` (cores at once), `pids` (processes and threads) and `work_mb`
     (files that it writes).
     """
 
@@ -102,12 +105,12 @@ class Limits:
     work_mb: int | None = None
 
     def over(self, defaults: Limits) -> Limits:
-        """Return these limits, with those of `defaults` where a limit is missing."""
+        """Return these limits, with missing ones taken from `defaults`."""
         pairs = {f.name: getattr(self, f.name) for f in fields(self)}
         return Limits(**{k: getattr(defaults, k) if v is None else v for k, v in pairs.items()})
 
     def of_run(self) -> RunLimits:
-        """The limits of each run of tests; where nothing is said, the defaults of `RunLimits`."""
+        """Return the limits of each test run, with the defaults of `RunLimits` for missing ones."""
         given: dict[str, Any] = {
             "cpu_s": self.suite_s,
             "memory_mb": self.memory_mb,
@@ -120,13 +123,13 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSpec:
-    """Specification of a task. Made by `core.tasks.submission.parse_spec` only, whichever way it came in.
+    """Specification of a task. Only `core.tasks.submission.parse_spec` creates it, whatever the source of the input.
 
-    `allow` are rules of the static checker that this task may break, `packages` distributions that it may use, `mcp`
-    tools of the owner's servers that its model may call while it writes the change, as `server.tool`. `needs` are
-    labels that a node must have to take it. `cases` are calls with the results they must have, which no prompt shows,
-    `oracle` files that know these results. `project` is the folder of the workspace that it works in
-    (`core.tasks.projects`): empty for its root, None where the plan says it.
+    `allow` are rules of the static checker that this task may break. `packages` are distributions that it may use.
+    `mcp` are tools of the owner's servers that its model may call while it writes the change, as `server.tool`. `needs`
+    are labels that a node must have to claim it. `cases` are calls with their required results, which no prompt shows;
+    `oracle` are files that compute these results. `project` is the folder of the workspace that it works in
+    (`core.tasks.projects`): empty for the root, None if the plan decides.
     """
 
     description: str
@@ -161,9 +164,9 @@ class TaskSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """Use of models and of the sandbox so far; adds up with `+`.
+    """Use of models and of the sandbox so far; `+` adds two of them.
 
-    `cost_usd` is the cost that is known; `unpriced` counts the calls of models whose price is not.
+    `cost_usd` is the known cost; `unpriced` counts the model calls of unknown price.
     """
 
     model_calls: int = 0
@@ -188,12 +191,13 @@ class Spent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """A task in the queue. `fence` grows with each claim; a write that carries an older one is refused.
+    """A task in the queue.
 
-    `spent` is all that it used, `spent_before` what it had used when its owner last asked for it: its limits count
-    from there. `project` is where it works, once that is decided: as its owner or its plan said. `hub_id` is its number
-    in the hub, `hub_fence` this node's right to it there; None where it is not shared, or not this node's now.
-    `draft_attempt` is the attempt whose draft the next ones begin with; 0 where they begin anew.
+    `fence` is the fencing token: it grows with each claim, and a write with an older one is rejected. `spent` is the
+    total use, `spent_before` the use up to the time when the owner last asked for the task: its limits count from
+    there. `project` is the folder it works in, once the owner or the plan has decided it. `hub_id` is its number in the
+    hub, `hub_fence` this node's fencing token there; None if it is not shared, or does not belong to this node now.
+    `draft_attempt` is the attempt whose draft the next ones begin with; 0 if they begin from the base.
     """
 
     id: int
@@ -223,5 +227,5 @@ class Task:
 
     @property
     def mark(self) -> str:
-        """Name of the task in its commits: its number here, or the hub's, which is the same on all nodes."""
+        """Name of the task in its commits: its local number, or the hub's, which is the same on all nodes."""
         return str(self.id) if self.hub_id is None else f"hub-{self.hub_id}"

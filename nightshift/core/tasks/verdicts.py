@@ -1,4 +1,4 @@
-"""Verdicts: what a suite run proved, with the evidence."""
+"""Verdicts: the result of a suite run, with the evidence for it."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from nightshift.core.tasks.held_out import HeldOut
 from nightshift.core.tasks.task import Change, Files, Language
 
 HELD_OUT = "HeldOut"
-"""The kind of a failure on cases that no prompt shows."""
+"""The kind of a failure of held-out cases."""
 
 
 class Label(StrEnum):
-    """How much a passing verdict is worth, shown wherever a commit is."""
+    """The strength of a passing verdict, shown wherever a commit is shown."""
 
     VERIFIED = "verified"
     TESTS_PASSED = "tests_passed"
     BEHAVIOUR_KEPT = "behaviour_kept"
-    """Tests of the base that reach the change pass, and what the agent tests was so before."""
+    """Tests of the base that reach the change pass, and the agent's own tests passed without the change too."""
     SELF_TESTED = "self_tested"
     EXIT_CODE = "exit_code"
     DOCUMENTED = "documented"
     REMOVED = "removed"
     DOUBTFUL = "doubtful"
-    """It passed, and something speaks against it: it never integrates unasked."""
+    """It passed, but there is evidence against it: it is never integrated without asking the owner."""
     DRAFT = "draft"
     """It did not pass, and is kept for the owner."""
 
 
 class Result(StrEnum):
-    """How one test ended."""
+    """The way in which one test ended."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -42,12 +42,12 @@ class Result(StrEnum):
     SKIPPED = "skipped"
     MISSING = "missing"
     NOT_REACHED = "not_reached"
-    """The run was cut off before it: nothing is known of it."""
+    """The run was cut off before this test, so its result is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseResult:
-    """One test of the owner's suite, under the name he knows it by."""
+    """One test of the owner's suite, with the id that the owner knows."""
 
     id: str
     result: Result
@@ -57,9 +57,9 @@ class CaseResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """One distinct failure, shaped for a model: no absolute paths, no times.
+    """One distinct failure in a form for models: without absolute paths or times.
 
-    `frame` is the last own frame (`path:line in function`) and `excerpt` a few lines of code around it.
+    `frame` is the last own frame (`path:line in function`), and `excerpt` a few lines of code around it.
     """
 
     id: str
@@ -72,9 +72,9 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriedMutant:
-    """A small fault that was put into a line of the change, in words, and whether a self-written test noticed it.
+    """A small fault that was inserted into a line of the change, as text, and whether a self-written test detected it.
 
-    `by` is the first test that failed on it; empty where none did, or where the run did not come to its end.
+    `by` is the first test that failed because of it; empty if none did, or if the run did not finish.
     """
 
     path: str
@@ -86,13 +86,13 @@ class TriedMutant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """Evidence that a verdict rests on; stored with the commit so that it can be judged again.
+    """Evidence for a verdict, stored with the commit so that the commit can be judged again.
 
     `tree` is the digest of every file that was visible to the run; two runs with the same digest see the same bytes.
-    `complete` tells that the whole repository was staged, not only the closure of the tests. `suites` has the files of
-    tests that were run, each with whose they are: given, own, command or regression. `held_out` counts the cases that
-    no prompt had shown and whose results were compared outside the sandbox, `held_from` says where these came from:
-    tests, cases, oracle. `mutants` are those that were tried; a run that needed none says nothing of its lines.
+    `complete` is True if the whole repository was staged, not only the closure of the tests. `suites` has the test
+    files that were run, each with its origin: given, own, command or regression. `held_out` counts the cases that no
+    prompt had shown and whose results were compared outside the sandbox; `held_from` names their origins: tests, cases,
+    oracle. `mutants` are those that were tried; a run that needed none does not describe its lines.
     """
 
     tree: str
@@ -112,10 +112,10 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteReport:
-    """How tests ended. `reason` says in a line what went wrong.
+    """Results of tests. `reason` says in one line what went wrong.
 
-    `before` names tests of the base that failed without the change already, as far as that was looked at, and still do:
-    they are left out of `results` and `failures`. `mended` are those that failed before and pass now.
+    `before` names tests of the base that already failed without the change, as far as that was checked, and still fail:
+    they are excluded from `results` and `failures`. `mended` are tests that failed before and pass now.
     """
 
     reason: str
@@ -137,16 +137,16 @@ class SuiteReport:
 
     @property
     def not_reached(self) -> frozenset[str]:
-        """The ids of the tests of which nothing is known, because the run was cut off before."""
+        """The ids of the tests with unknown results, because the run was cut off before them."""
         return frozenset(case.id for case in self.results if case.result is Result.NOT_REACHED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial(SuiteReport):
-    """A run of tests while the change is being written. It proves nothing, and cannot stand where a verdict is asked.
+    """A test run while the change is being written. It proves nothing, and cannot be used in place of a verdict.
 
-    `reason` is empty where all passed. `dropped` are files of the change that the run did not see, path to reason.
-    `command` is what ran them, `python` the version that did.
+    `reason` is empty if all tests passed. `dropped` are files of the change that the run did not see, path to reason.
+    `command` is the command that ran the tests, `python` the Python version.
     """
 
     dropped: Mapping[str, str] = field(default_factory=dict)
@@ -156,13 +156,13 @@ class Trial(SuiteReport):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict(SuiteReport):
-    """The judgement of one run. `reason` says in a line why it did not pass.
+    """The judgement of one run. `reason` says in one line why it did not pass.
 
-    `weak` names the self-written tests that prove nothing: they pass without the change, or go on passing when what
-    they expect is perturbed. Such a verdict blames the tests, not the code. `unseen` are lines for the owner alone, on
-    what held-out cases expect: they never reach a model, nor the memory that models are told from. `unmet` are
-    sentences on what the words of the task say and the change, although it passed, does not do. `findings` are what the
-    checks observed, whether or not it decided.
+    `weak` names the self-written tests that prove nothing: they pass without the change, or still pass when their
+    expected values are perturbed. Such a verdict blames the tests, not the code. `unseen` are lines for the owner
+    alone, on the expected values of held-out cases: they never reach a model, nor the memory that prompts are built
+    from. `unmet` are sentences on demands of the description that the change does not meet, although it passed.
+    `findings` are the observations of all checks, whether or not they decided the verdict.
     """
 
     passed: bool
@@ -174,7 +174,7 @@ class Verdict(SuiteReport):
 
     @property
     def holds(self) -> bool:
-        """Tell whether the change passed and does what the words of its task say."""
+        """True if the change passed and meets the description of its task."""
         return self.passed and not self.unmet
 
     @property
@@ -184,18 +184,18 @@ class Verdict(SuiteReport):
 
     @property
     def doubt(self) -> str:
-        """Why it is not integrated unasked although it passed; empty where nothing speaks against it."""
+        """The reason why a passing change is not integrated without asking the owner; empty if there is none."""
         doubtful = self.passed and self.evidence.label is Label.DOUBTFUL
         return f"it is doubtful: {self.reason}" if doubtful else ""
 
     @property
     def has_run(self) -> bool:
-        """Tell whether anything was run; checks alone judge as well."""
+        """True if anything was run; checks alone can judge a change too."""
         return bool(self.results) or self.evidence.sandbox != "none"
 
     @property
     def labelled_reason(self) -> str:
-        """The reason, with the label in front where that says more than that tests passed."""
+        """The reason, preceded by the label if the label says more than that tests passed."""
         label = self.evidence.label
         return self.reason if label is Label.TESTS_PASSED else f"{label.value.replace('_', '-')}: {self.reason}"
 
@@ -204,21 +204,34 @@ class Verdict(SuiteReport):
 class SuiteJob:
     """A tree to judge: `base` with `change` on top.
 
-    `given` are the task's tests, `own` those the agent wrote (they must fail without the change), `regression` paths
-    of test files of the base that must go on passing. Without any of them `command` decides by its exit code. `start`
-    are the files that the owner gave with the task: "without the change" is the base with these on top. `packages` are
-    distributions besides the test libraries that the run may see, name to exact version, and `environment` is the
-    digest of what the base declares. `own_proven` tells that the
-    agent's tests were found red before, so that they need not prove it again. `held` is what the model does
-    not know of the tests. `allow` are rules that `command` may break. Without `limits` those of the runner hold. `only`
-    are the paths of test files, of any kind, where a trial runs just these; a verdict is on all of them. `documents`
-    tells that the change is documentation alone and is judged as such, `takes_away` that it adds nothing, so that all
-    tests of the base judge it, `keeps_behaviour` that its task wants nothing to behave otherwise, so that those which
-    reach it do. `gone` are test files of the base that go with the change.
-    `told_weak` tells that the agent's tests were sent back once already for proving nothing, `held_tries` how many
-    tries before failed on held-out cases.
-    `asked` are the words of the task, to which a change that passes is held; None holds to nothing. `granted` and
-    `denied` are what the owner has decided on test assets, by subject.
+    Attributes:
+        base: The tree without the change.
+        change: The change.
+        given: The task's tests.
+        held: The held-out cases.
+        own: The agent's tests, which must fail without the change.
+        own_proven: True if the agent's tests were found to fail without the change before, so that this need not be
+            shown again.
+        start: The files that the owner gave with the task: "without the change" is the base with these on top.
+        regression: Paths of test files of the base that must still pass.
+        command: Without any tests, this command decides by its exit code.
+        allow: Rules that `command` may break.
+        language: The language of the tests.
+        packages: Distributions that the run may see in addition to the test libraries, name to exact version.
+        environment: The digest of the environment that the base declares.
+        limits: Limits of the run; None uses those of the runner.
+        whole_tree: True if the whole repository belongs to the task.
+        only: Paths of test files, of any kind, if a trial runs just these; a verdict needs all of them.
+        documents: True if the change is documentation alone and is judged as such.
+        takes_away: True if the change adds nothing, so that all tests of the base judge it.
+        keeps_behaviour: True if the task wants no change of behaviour, so that the tests of the base that reach the
+            change judge it.
+        gone: Test files of the base that are removed with the change.
+        asked: The task's description, which a passing change must meet; None checks nothing.
+        told_weak: True if the agent's tests were sent back once already because they proved nothing.
+        held_tries: Number of earlier tries that failed on held-out cases.
+        granted: Subjects of test assets that the owner has granted.
+        denied: Subjects of test assets that the owner has denied.
     """
 
     base: Tree
@@ -248,5 +261,5 @@ class SuiteJob:
     denied: frozenset[str] = frozenset()
 
     def sandbox_limits(self, usual: SandboxLimits) -> SandboxLimits:
-        """The sandbox of the run: the usual one, with the limits of the job where it has any."""
+        """Return the sandbox limits of the run: the usual ones, with the limits of the job if it has any."""
         return usual if self.limits is None else usual.with_run(self.limits)

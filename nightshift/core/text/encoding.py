@@ -1,23 +1,23 @@
-"""The one way between a file's bytes and its text: UTF-8, and any other byte as a character that stands for it alone.
+"""The only conversion between a file's bytes and its text: UTF-8, with a stand-in character for each other byte.
 
-Every sequence of bytes comes back from its text exactly, so a file in another encoding, or in none, is judged,
-committed and reverted with the bytes that git has. Such a character is half of a surrogate pair (`surrogateescape`).
-The texts of models hold none: the reader of replies refuses them.
+Every byte sequence can be restored exactly from its text, so a file in another encoding, or a binary file, is judged,
+committed and reverted with its original bytes. A stand-in character is half of a surrogate pair (`surrogateescape`).
+The texts of models contain none: the reader of replies rejects them.
 """
 
 from __future__ import annotations
 
 
 def decode(raw: bytes) -> str:
-    """The text of a file's bytes; `encode` gives these bytes again."""
+    """Return the text of a file's bytes; `encode` restores these bytes."""
     return raw.decode("utf-8", "surrogateescape")
 
 
 def encode(text: str) -> bytes:
-    """The bytes of a file's text.
+    """Return the bytes of a file's text.
 
-    Half of a surrogate pair that stands for no byte, which no file's text holds, is written as its three bytes, so
-    that any text can be measured, staged and parsed. `is_encodable` tells of it; it is never committed.
+    A surrogate that stands for no byte, which cannot come from a file, is written as its three bytes, so that any text
+    can be measured, staged and parsed. `is_encodable` detects it; such a text is never committed.
     """
     try:
         return text.encode("utf-8", "surrogateescape")
@@ -26,7 +26,7 @@ def encode(text: str) -> bytes:
 
 
 def is_encodable(text: str) -> bool:
-    """Tell whether a text can be that of a file."""
+    """Return True if a text can be the text of a file."""
     try:
         text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -35,12 +35,12 @@ def is_encodable(text: str) -> bool:
 
 
 def is_utf8(text: str) -> bool:
-    """Tell whether a file's text holds no bytes of another encoding."""
+    """Return True if a file's text contains no bytes of another encoding."""
     return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def in_one_line(text: str) -> str:
-    """The lines of a text in one, each as it was written: two spaces in an example of an output stay two."""
+    """Join the lines of a text into one, without changing the lines: two spaces in an example of an output stay two."""
     return " ".join(filter(None, map(str.strip, text.splitlines())))
 
 

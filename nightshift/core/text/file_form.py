@@ -1,7 +1,7 @@
-"""How a file's text is written as bytes: encoding, byte order mark, line ends, newline at the end.
+"""The form of a file's text as bytes: encoding, byte order mark, line ends, newline at the end.
 
-Models see `readable` texts, which have none of this, and what they write gets the form that its file had. Texts are as
-`core.text.encoding` has them everywhere else.
+Models see `readable` texts without these details, and their new texts get the form of the file. All other code uses
+texts in the form of `core.text.encoding`.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ _MARKS = ((codecs.BOM_UTF8, _UTF8), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.
 _DECLARED = re.compile(
     r"""[ \t\f]*(?:\#|//|/\*|--|;|%|"|<[?!]|@charset).*?(?:coding[:=]|charset)[ \t]*["']?([-\w.]+)""", re.ASCII
 )
-"""PEP 263 and its like in other languages: a comment in the first two lines."""
+"""PEP 263 and similar rules of other languages: a comment in the first two lines."""
 _ASCII = "".join(map(chr, range(128)))
 _CONTROLS = re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 @dataclass(frozen=True, slots=True)
 class FileForm:
-    """The form of one file: the encoding of what stands behind its mark."""
+    """The form of one file: its byte order mark, and the encoding of the rest."""
 
     encoding: str = _UTF8
     mark: bytes = b""
 
 
 def readable(text: str) -> str | None:
-    """A file's text as people read it; None for what is no text.
+    """Return a file's text for people; None if it is binary.
 
-    Lines that all end with CRLF end with a newline alone; where both occur, they stay as they are.
+    If all lines end with CRLF, each gets a plain newline instead; mixed line ends are unchanged.
     """
     if text.isascii() and "\r" not in text and "\0" not in text:
         return text
@@ -42,15 +42,15 @@ def readable(text: str) -> str | None:
 
 
 def write_like(text: str, before: str | None) -> str:
-    """A text from a model in the form of the file that it replaces; None is a new file.
+    """Convert a model's text to the form of the file that it replaces; `before` is None for a new file.
 
-    An encoding that the text itself declares counts. A missing newline at the end stays missing, and one that was there
-    stays, unless it is all that changes.
+    An encoding that the text itself declares has priority. The presence or absence of a final newline is kept, unless
+    it is all that changes.
 
     Raises:
-        UnicodeEncodeError: the file's encoding has no such character; names both.
+        UnicodeEncodeError: The file's encoding lacks a character; the message names both.
     """
-    if not is_utf8(text):  # bytes of a program's own
+    if not is_utf8(text):  # Bytes that a program wrote
         return text
     old, form = before or "", (form_of(before) if before else None) or FileForm()
     was = _body(old, form)
@@ -67,12 +67,12 @@ def write_like(text: str, before: str | None) -> str:
     encoding = form.encoding if form.mark or named == _read_declared(old) else named or _UTF8
     try:
         return decode(form.mark + text.encode(encoding))
-    except UnicodeEncodeError as error:  # Python calls a dozen of encodings "charmap"
+    except UnicodeEncodeError as error:  # Python names a dozen encodings "charmap"
         raise UnicodeEncodeError(encoding, *error.args[1:]) from None
 
 
 def form_of(text: str) -> FileForm | None:
-    """Find out the form of a file's text; None where it is no text."""
+    """Detect the form of a file's text; None if it is binary."""
     raw = encode(text)
     for mark, encoding in _MARKS:
         if raw.startswith(mark):
@@ -95,7 +95,7 @@ def _unify_newlines(text: str) -> str:
 
 
 def _read_declared(text: str) -> str:
-    """The encoding that a text names for itself; empty where it names none that holds ASCII as it is."""
+    """Return the encoding that a text declares for itself; empty without one, or if it is not a superset of ASCII."""
     for line in text[:1000].split("\n", 2)[:2]:
         if match := _DECLARED.match(line):
             try:
@@ -106,7 +106,7 @@ def _read_declared(text: str) -> str:
 
 
 def _is_exact(raw: bytes, encoding: str) -> bool:
-    """Tell whether these bytes come back from the text that they are in an encoding."""
+    """Return True if decoding and encoding restores these bytes exactly."""
     try:
         return raw.decode(encoding).encode(encoding) == raw
     except (LookupError, ValueError):

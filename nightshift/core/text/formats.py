@@ -1,7 +1,7 @@
-"""How shares, money, counts and lengths of time are written, the same in every text, report and answer.
+"""The format of shares, money, counts and durations, the same in every text, report and answer.
 
-`server/static/app/text.js` writes them by the same rules in the browser; `tests/core/text/formats.json` holds both to
-them. A value is rounded once, halves away from zero, so a larger one never reads as less.
+`server/static/app/text.js` uses the same rules in the browser; `tests/core/text/formats.json` tests both. A value is
+rounded once, halves away from zero, so a larger value never looks smaller.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Decimal
 
 NOTHING = "–"
-"""Sign for a value that is missing."""
+"""Placeholder for a missing value."""
 _UNITS = ((1, ""), (10**3, "k"), (10**6, "M"), (10**9, "G"), (10**12, "T"))
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
 
 def percent(share: float | None) -> str:
-    """A share of one: `87 %`; what is not quite nothing or all is `< 1 %` or `> 99 %`."""
+    """Format a share of one: `87 %`; nearly nothing is `< 1 %`, and nearly all is `> 99 %`."""
     if share is None:
         return NOTHING
     text = _fix(100 * share)
@@ -25,14 +25,14 @@ def percent(share: float | None) -> str:
 
 
 def money(usd: float, unpriced: int = 0) -> str:
-    """US dollars: `$0`, `$0.0042`, `$1.27`, `$1,204`; with `unpriced` calls, whose cost is not known: `$1.27 + ?`."""
+    """Format US dollars: `$0`, `$0.0042`, `$1.27`, `$1,204`; with `unpriced` calls of unknown cost: `$1.27 + ?`."""
     if unpriced:
         return f"{_dollars(usd)} + ?" if usd else "$?"
     return _dollars(usd)
 
 
 def compact(number: float) -> str:
-    """A count in few characters: `950`, `12.3k`, `123k`, `4M`; below a thousand with up to two places."""
+    """Format a count in few characters: `950`, `12.3k`, `123k`, `4M`; below a thousand with up to two decimals."""
     if number < 0:
         return f"-{compact(-number)}"
     for size, unit in _UNITS:
@@ -44,13 +44,13 @@ def compact(number: float) -> str:
 
 
 def tokens(count: float) -> str:
-    """A count of tokens: whole up to `9,999`, then `12.3k`."""
+    """Format a count of tokens: as an integer up to `9,999`, then as `12.3k`."""
     rounded = _fix(count)
     return f"{int(rounded):,}" if int(rounded) < 10_000 else compact(count)
 
 
 def duration(seconds: float | None) -> str:
-    """A length of time in its two largest units: `340 ms`, `12.3 s`, `4 min 5 s`, `3 h`, `2 d 4 h`."""
+    """Format a duration in its two largest units: `340 ms`, `12.3 s`, `4 min 5 s`, `3 h`, `2 d 4 h`."""
     if seconds is None:
         return NOTHING
     seconds = max(0.0, seconds)
@@ -60,12 +60,12 @@ def duration(seconds: float | None) -> str:
 
 
 def coarse(seconds: float) -> str:
-    """The same to the minute, for what is only estimated: `1 min`, `3 h 20 min`."""
+    """Format an estimated duration to the minute: `1 min`, `3 h 20 min`."""
     return _long(_MINUTE * max(1, int(_fix(seconds / _MINUTE))))
 
 
 def ago(seconds: float) -> str:
-    """Format the time since then in the largest unit: `now`, `50 s ago`, `3 h ago`; what is to come: `in 2 h`."""
+    """Format the time since an event in the largest unit: `now`, `50 s ago`, `3 h ago`; for the future: `in 2 h`."""
     distance = int(_fix(abs(seconds)))
     if distance < 5:
         return "now"
@@ -97,7 +97,7 @@ def _dollars(usd: float) -> str:
 
 
 def _fix(value: float, places: int = 0) -> str:
-    """Format as JavaScript's `toFixed`: the double as it is, and halves away from zero."""
-    if abs(value) >= 1e15:  # has no fraction, and may have more digits than decimals are reckoned with
+    """Format like JavaScript's `toFixed`: the exact double, with halves away from zero."""
+    if abs(value) >= 1e15:  # No fraction, and more digits than Decimal's precision
         return f"{value:.{places}f}"
     return str(Decimal(value).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))

@@ -1,7 +1,7 @@
-"""Makes a value of one of our types from plain data as JSON has it, for those who cannot wait for pydantic to load.
+"""Makes a value of one of our types from plain JSON data, for callers that cannot wait for pydantic to load.
 
-It knows what `core.status` is made of and reads only what was written from such values; what people and models send is
-read by pydantic.
+It supports only the types that `core.status` consists of, and reads only data that was written from such values.
+Pydantic reads the data that people and models send.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ T = TypeVar("T")
 
 
 def from_plain(kind: type[T], value: object) -> T:
-    """The value of that type; fields that it does not have are passed over, for a newer version may have added them.
+    """Convert a value to that type. Unknown fields are ignored, because a newer version may have added them.
 
     Raises:
-        ValueError: it is none.
+        ValueError: The value does not fit the type.
     """
     return cast("T", _convert(kind, value))
 

@@ -1,4 +1,4 @@
-"""Keeps secrets and control characters out of everything that is logged, prompted or shown."""
+"""Removes secrets and control characters from all texts that are logged, prompted or shown."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _SHORTEST, _EDGE = 6, 8
 
 
 class Masker:
-    """Replaces known secrets, in the forms that texts take in addresses, JSON and base64, and texts shaped like one.
+    """Masks known secrets, also in their forms in addresses, JSON and base64, and texts that look like secrets.
 
-    A text that was cut in the middle of a secret has a part of it at its end or its start; that is masked too. It is
-    called like the function that it is, so most users ask for any `Callable[[str], str]`. One instance serves the whole
-    daemon, because settings that are read again may bring new secrets (`learn`).
+    A text that was cut in the middle of a secret begins or ends with a part of it; that part is masked too. The class
+    is callable, so most users just need a `Callable[[str], str]`. One instance serves the whole daemon, because
+    reloaded settings may add secrets (`learn`).
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
@@ -40,14 +40,17 @@ class Masker:
         self.learn(secrets)
 
     def learn(self, secrets: Iterable[str]) -> None:
-        """Mask these as well from now on; nothing is unlearnt, for an old key may still be in what comes."""
+        """Mask these secrets as well from now on.
+
+        No secret is ever forgotten, because later texts may contain an old key.
+        """
         new = {form for secret in secrets if len(secret) >= _SHORTEST for form in _forms(secret)}
         forms = tuple(sorted(new.union(self._pattern_and_secrets[1]), key=len, reverse=True))
-        # One assignment: other threads see the old secrets or all of them.
+        # A single assignment, so that other threads see either the old secrets or all of them.
         self._pattern_and_secrets = re.compile("|".join(map(re.escape, forms))) if forms else None, forms
 
     def __call__(self, text: str) -> str:
-        """The text without secrets."""
+        """Return the text with secrets masked."""
         if len(text) < _SHORTEST:
             return text
         pattern, secrets = self._pattern_and_secrets
@@ -58,21 +61,21 @@ class Masker:
         return _SHAPES.sub(MASK, text)
 
     def shown(self, text: str) -> str:
-        """The text without secrets and printable, so that it can be stored and shown."""
+        """Return the text with secrets masked and printable, so that it can be stored and shown."""
         masked = self(text)
         return printable(masked, max_chars=len(masked), max_line=len(masked))
 
     def clean(self, text: str, max_chars: int) -> str:
-        """Clean a text as `shown` does, and cut it to a length."""
+        """Clean a text like `shown`, and cut it to a length."""
         shown = self.shown(text)
         return shown if len(shown) <= max_chars else shown[: max_chars - 8] + " … (cut)"
 
     def mask_data(self, data: Plain) -> Plain:
-        """Plain data with each text in it, keys as well, without secrets."""
+        """Return plain data with the secrets masked in each text, including keys."""
         return _each_text(data, self)
 
     def show_data(self, data: Plain) -> Plain:
-        """Plain data with each text in it, keys as well, as `shown`."""
+        """Return plain data with each text, including keys, processed by `shown`."""
         return _each_text(data, self.shown)
 
 
@@ -95,7 +98,7 @@ def _forms(secret: str) -> Iterator[str]:
 
 
 def _without_edges(text: str, secret: str) -> str:
-    """The text without a beginning of the secret at its end, or an end of it at its beginning."""
+    """Mask a part of the secret at the end or at the beginning of the text."""
     if len(secret) <= _EDGE:
         return text
     start = text.rfind(secret[:_EDGE], max(0, len(text) - len(secret)))
@@ -108,9 +111,9 @@ def _without_edges(text: str, secret: str) -> str:
 
 
 def printable(raw: bytes | str, *, max_chars: int = 200_000, max_line: int = MAX_LINE) -> str:
-    """Untrusted output as text that is safe in a log or a terminal; HTML is escaped where it is shown.
+    """Convert untrusted output to text that is safe in a log or a terminal; HTML is escaped where it is shown.
 
-    Control, format and unassigned characters become visible escapes; long lines and long texts are cut, and say so.
+    Control, format and unassigned characters become visible escapes. Long lines and long texts are cut, with a note.
     """
     text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
     cut = text[:max_chars].replace("\r\n", "\n")

@@ -1,23 +1,23 @@
-"""Regular expressions of people and models, by RE2: none of them takes more than linear time."""
+"""Regular expressions from people and models, run by RE2, so that each takes at most linear time."""
 
 from __future__ import annotations
 
 from typing import Any
 
 MAX_MEMORY_BYTES = 1 << 18
-"""Memory that one compiled expression may take."""
+"""Bytes of memory that one compiled expression may use."""
 
 
 def compile_bytes(text: str, *, case_sensitive: bool = True, multiline: bool = False) -> Any:
-    """The expression over UTF-8 bytes: its `search` takes bytes or a memory map.
+    """Compile an expression over UTF-8 bytes; its `search` accepts bytes or a memory map.
 
     Args:
-        text: the expression.
-        case_sensitive: whether case counts.
-        multiline: whether `^` and `$` are the ends of lines.
+        text: The expression.
+        case_sensitive: Whether case matters.
+        multiline: Whether `^` and `$` match at the ends of lines.
 
     Raises:
-        ValueError: it is none that RE2 knows; the message is RE2's.
+        ValueError: RE2 rejects the expression; the message is RE2's.
     """
     import re2  # type: ignore[import-untyped]  # noqa: PLC0415  compiled, and seldom needed
 

@@ -1,7 +1,7 @@
-"""Plain data that people send: how deep it may be nested, how many values it may hold, and JSON read within that.
+"""Plain data from people: limits for its nesting and its number of values, and a JSON reader that enforces them.
 
-What comes in is stored as JSON, read again by other parsers and walked by functions that recurse; each of them has a
-depth of its own beyond which it fails. So what is too deep is refused where it comes in, and named.
+Input is stored as JSON, parsed again elsewhere and processed by recursive functions, and each of them fails at some
+depth of its own. So input that is nested too deeply is rejected at once, with the field's name.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import Any
 from nightshift.core.text.faults import cut
 
 MAX_DEPTH = 50
-"""How many lists and mappings one value may lie in; each field of a task is a value."""
+"""Most lists and mappings that may be nested in one value; each field of a task is a value."""
 MAX_VALUES = 300_000
-"""How many values one submission may hold: numbers, texts, lists and mappings, whatever their length."""
+"""Most values of one submission: numbers, texts, lists and mappings, whatever their length."""
 TOO_DEEP = f"nested more than {MAX_DEPTH} deep; make it flatter"
 
 _AROUND = 10
-"""How deep a field may lie in what carries it, at most: `cases`, a case and `args` lie around a value."""
+"""Most levels around a field's value: `cases`, a case and `args` are around a value."""
 _NAME_CHARS = 80
-# An unfinished text matches to the end, or the search for its end would begin again at each quote in it.
+# An unfinished text matches up to the end; otherwise the search for its end would begin again at each quote in it.
 _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{},]', re.DOTALL)
 
 
 class BadData(ValueError):
-    """Data that is refused; `field` is the name at the top under which it lies, where there is one."""
+    """Data that is rejected. `field` is the top-level name that contains the fault, if there is one."""
 
     def __init__(self, why: str, field: str = "") -> None:
         self.field = field
@@ -35,23 +35,23 @@ class BadData(ValueError):
 
 
 def read_json(text: str, *, most_values: int = MAX_VALUES) -> Any:
-    """The value of a JSON text; it is looked through before any of it becomes a value, which costs many times as much.
+    """Parse a JSON text. The limits are checked before parsing, which costs many times as much.
 
     Raises:
-        BadData: it is nested too deeply, or holds too many values.
-        ValueError: it is no JSON, or gives a name twice in one mapping.
+        BadData: The text is nested too deeply, or has too many values.
+        ValueError: The text is not JSON, or repeats a name in one mapping.
     """
     _look_through(text, most_values)
     return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
 
 
 def too_deep(value: object) -> bool:
-    """Tell whether a value is nested more deeply than `MAX_DEPTH`; it need not be a tree, only finite."""
+    """Return True if a value is nested more deeply than `MAX_DEPTH`; it may share parts, but must be finite."""
     return _measure(value, MAX_VALUES)[0] > MAX_DEPTH
 
 
 def check(data: Mapping[str, object]) -> dict[str, str]:
-    """Return the faults in the shape of some fields, by their names; empty when there are none."""
+    """Return the faults in the nesting and size of some fields, by their names; empty if there are none."""
     faults, left = dict[str, str](), MAX_VALUES - len(data)
     for name, value in data.items() if left >= 0 else ():
         depth, count = _measure(value, left)
@@ -64,7 +64,7 @@ def check(data: Mapping[str, object]) -> dict[str, str]:
 
 
 def shallow(value: Any, most: int = MAX_DEPTH) -> Any:
-    """The value down to a depth, with a note in the place of what lies deeper."""
+    """Return the value down to a depth, with a note in place of everything deeper."""
     if isinstance(value, list | tuple | dict) and not most:
         return f"… (nested more than {MAX_DEPTH} deep; the rest is not shown)"
     if isinstance(value, Mapping):
@@ -73,7 +73,7 @@ def shallow(value: Any, most: int = MAX_DEPTH) -> Any:
 
 
 def _measure(value: object, most: int) -> tuple[int, int]:
-    """The depth of a value and how many values it holds; it stops where that are more than `most`, or too deep."""
+    """Return the depth of a value and its number of values; counting stops above `most`, or at too great a depth."""
     deepest, count, waiting = 0, 0, [(value, 1)]
     while waiting and count <= most and deepest <= MAX_DEPTH:
         inner, depth = waiting.pop()
@@ -102,12 +102,12 @@ def _look_through(text: str, most_values: int) -> None:
             depth += sign != ","
         if depth > MAX_DEPTH + _AROUND:
             raise BadData(TOO_DEEP, last.strip('"'))
-        if count > most_values or texts > 2 * most_values:  # a value and its name
+        if count > most_values or texts > 2 * most_values:  # A value and its name
             raise BadData(f"contains more than {most_values:,} values; send less at a time")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A name that is given twice would silently lose one of its values."""
+    """Build a mapping, and reject repeated names, of which one would silently be lost."""
     values = dict[str, Any]()
     for name, value in pairs:
         if name in values:

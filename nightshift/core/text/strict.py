@@ -1,4 +1,4 @@
-"""The base of models for what people write: unknown fields are refused, few by name and many by their number."""
+"""The base class of models for people's input: unknown fields are rejected, many of them by number only."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from nightshift.core.text import faults
 
 
 def without_nul(text: str) -> str:
-    """Refuse a text that no file, argument or column of ours can hold."""
+    """Reject a text with a NUL character, which no file, argument or database column can contain."""
     if "\x00" in text:
         raise ValueError("contains a NUL character; remove it")
     return text
 
 
 class Strict(BaseModel):
-    """Takes no field that it does not know."""
+    """Model that rejects unknown fields."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=False)
 
     @model_validator(mode="before")
     @classmethod
     def _few_unknown(cls, data: Any) -> Any:
-        """Looked at before the fields are: each unknown one would be a fault of its own."""
+        """Runs before field validation, so that many unknown fields give one error instead of one each."""
         if isinstance(data, Mapping) and len(data) > len(cls.model_fields) + faults.MOST:
             field_names = ", ".join(cls.model_fields)
             unknown = [name for name in data if name not in cls.model_fields]

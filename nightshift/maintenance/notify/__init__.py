@@ -1,1 +1,1 @@
-"""Tells the owner of what he must know: a command with the notice on its standard input, and a URL it is posted to."""
+"""Notifies the owner: a command gets the notice on its standard input, the desktop shows it, or a URL receives it."""

@@ -1,9 +1,9 @@
-"""The ways on which a notice goes out: the owner's command, the desktop, and a POST to the owner's URL.
+"""The channels of notices: the owner's command, the desktop, and a POST to the owner's URL.
 
-A command runs without a shell, bounded, and nothing outlives its time. A POST is signed so that the receiver knows it
-from anybody else's: HMAC-SHA256 over the timestamp, a full stop and the body, in hexadecimal behind `sha256=`; with the
-timestamp under it, an old message that is sent again is known by its age. Redirects are refused: they would carry the
-notice and its signature to wherever the answer says. No proxy is taken from the environment.
+A command runs without a shell and with a timeout that also ends its child processes. A POST is signed so that the
+receiver can verify its origin: HMAC-SHA256 over the timestamp, a full stop and the body, in hexadecimal after
+`sha256=`. The signature covers the timestamp, so the receiver can recognise a replayed message by its age. Redirects
+are refused: they would send the notice and its signature to another address. No proxy of the environment is used.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _NOT_PASSED_ON = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Channels:
-    """The channels of notices, and the kinds that they carry. An empty command or URL is none.
+    """The channels of notices, and the kinds that they carry. An empty command or URL means that there is none.
 
-    `form` is how the URL is written to, `dashboard` what notices link to there; empty for no links.
+    `form` is the format of the POST. `dashboard` is the address that notices link to; empty means no links.
     """
 
     command: tuple[str, ...] = ()
@@ -47,11 +47,11 @@ class Channels:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The ways that are set, by the names of their settings."""
+        """The configured channels, by the names of their settings."""
         return tuple(name for name, given in zip(WAYS, (self.command, self.desktop, self.url), strict=True) if given)
 
     async def send(self, name: str, notice: Notice, now: Clock) -> str:
-        """Send one notice one way; returns what went wrong, empty when it arrived."""
+        """Send a notice through one channel; return the error, empty when it arrived."""
         if name == COMMAND:
             return await run_command(self.command, notice, self.variables)
         if name == DESKTOP:
@@ -69,13 +69,13 @@ def for_desktop(notice: Notice) -> tuple[str, ...]:
 async def run_command(
     argv: Sequence[str], notice: Notice, environ: Mapping[str, str], *, wall_s: float = COMMAND_S
 ) -> str:
-    """Run it with the notice as JSON on its standard input; returns what went wrong, empty when it ended with 0.
+    """Run a command with the notice as JSON on its standard input; return the error, empty after exit status 0.
 
     Args:
-        argv: the program and its arguments, as they are.
-        notice: also in `NIGHTSHIFT_NOTICE_ID`, `_KIND`, `_TITLE`, `_MESSAGE` and `_TASK`.
-        environ: the daemon's environment; what is named like a secret stays here.
-        wall_s: after which it is ended, with all that it started in its session.
+        argv: the program and its arguments.
+        notice: also passed in `NIGHTSHIFT_NOTICE_ID`, `_KIND`, `_TITLE`, `_MESSAGE` and `_TASK`.
+        environ: the daemon's environment; variables named like a secret are not passed on.
+        wall_s: timeout in seconds, after which its whole session is killed.
     """
     try:
         process = await asyncio.create_subprocess_exec(
@@ -102,11 +102,11 @@ async def run_command(
 
 
 async def _feed(process: asyncio.subprocess.Process, text: bytes) -> bytes:
-    """Hand the text over while reading; the beginning of what it says."""
+    """Write the text to the process while reading; return the beginning of its output."""
     assert process.stdin is not None
     assert process.stdout is not None
     output = bytearray()
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it need not read what it is given
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the process need not read its input
         process.stdin.write(text)
         process.stdin.close()
     while chunk := await process.stdout.read(1 << 16):
@@ -132,14 +132,14 @@ def signature(secret: str, timestamp: str, body: bytes) -> str:
 
 
 async def post(url: str, secret: str, text: Written, timestamp: int, *, wall_s: float = POST_S) -> str:
-    """Send it; returns what went wrong, empty when the receiver took it (any status from 200 to 299).
+    """Post a notice; return the error, empty when the receiver accepted it (any status from 200 to 299).
 
     Args:
-        url: where to; it may be a secret itself and is in no message.
-        secret: signs; empty sends no signature.
+        url: the address; it may be a secret itself and is in no message.
+        secret: the key of the signature; empty sends none.
         text: the notice.
         timestamp: now, in seconds since 1970.
-        wall_s: for everything.
+        wall_s: timeout of the whole request in seconds.
     """
     import aiohttp  # noqa: PLC0415 - slow to import, and most owners have no URL
 

@@ -1,7 +1,7 @@
-"""How a notice is written for the service that it is posted to: our own JSON, or as Slack, Discord and ntfy take it.
+"""Formats a notice for the service that it is posted to: our own JSON, or the formats of Slack, Discord and ntfy.
 
-What a notice says was written by models and tasks, so nothing of it may be obeyed there: markup is escaped, and nobody
-is mentioned. Facts: Slack's incoming webhooks (`text`, with `&`, `<` and `>` escaped), Discord's webhooks (`content` of
+Models and tasks wrote the text of a notice, so the service must not interpret it: markup is escaped, and nobody is
+mentioned. Formats: Slack's incoming webhooks (`text`, with `&`, `<` and `>` escaped), Discord's webhooks (`content` of
 at most 2,000 characters, `allowed_mentions`), ntfy's headers (`Title`, `Click`, `Priority`, `Tags`, in RFC 2047).
 """
 
@@ -33,31 +33,31 @@ _TAGS: Mapping[NoticeKind, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """The body of a POST, and the headers that say what it is and which notice."""
+    """The body of a POST, and the headers with its type and the notice's id."""
 
     body: bytes
     headers: Mapping[str, str]
 
 
 def form_of(form: Form, url: str) -> Form:
-    """The form that is meant; `auto` is that of the service at the address, else our own."""
+    """Return the format to use; `auto` means the format of the service at the address, by default our own."""
     return form if form != "auto" else _HOSTS.get(urlsplit(url).hostname or "", "json")
 
 
 def write_notice(notice: Notice, form: Form, dashboard: str) -> Written:
-    """A notice in a form.
+    """Write a notice in a format.
 
     Args:
-        notice: what is told.
-        form: not `auto`.
-        dashboard: where its reader reaches the dashboard; empty where that is not known, and nothing is linked then.
+        notice: the notice.
+        form: the format, not `auto`.
+        dashboard: the address of the dashboard for the reader; empty if it is unknown, and then there is no link.
     """
     body, headers = _FORMS[form](notice, _link(notice, dashboard))
     return Written(body=body, headers={**headers, "X-Nightshift-Notice": notice.id})
 
 
 def _link(notice: Notice, dashboard: str) -> str:
-    """The page on which something can be done about it: the decisions, the task, the report."""
+    """Return the address of the page for the notice: the decisions, the task or the reports."""
     if not dashboard:
         return ""
     if notice.kind is NoticeKind.NEEDS_YOU:
@@ -88,11 +88,11 @@ def _discord(notice: Notice, link: str) -> _Post:
     end = f"\n{link}" if link else ""
     text = _plain_markdown("\n".join(filter(None, [notice.title, notice.message])))
     content = text[: MOST_DISCORD - len(end)] + end
-    return _as_json({"content": content, "allowed_mentions": {"parse": []}, "flags": 4})  # 4: no previews of links
+    return _as_json({"content": content, "allowed_mentions": {"parse": []}, "flags": 4})  # flag 4: no previews of links
 
 
 def _plain_markdown(text: str) -> str:
-    """Text that Discord shows as it stands."""
+    """Escape a text so that Discord shows it unchanged."""
     return "".join(f"\\{each}" if each in "\\`*_~|>#[]()<" else each for each in text)
 
 
@@ -108,7 +108,7 @@ def _ntfy(notice: Notice, link: str) -> _Post:
 
 
 def _header(text: str) -> str:
-    """Text of any alphabet as the value of a header."""
+    """Encode a text of any alphabet as the value of a header."""
     return f"=?UTF-8?B?{base64.b64encode(text.encode()).decode()}?="
 
 

@@ -1,7 +1,7 @@
 """The events that are worth a notice, and the text of the notice.
 
-Notices are made from stored events alone, so whatever an owner must learn is in the log as well, and a daemon that
-died in between makes the same notice, under the same id, again.
+Notices are made from stored events alone. So the log contains everything that an owner is notified of, and a daemon
+that died in between makes the same notice again, under the same id.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_MESSAGE_CHARS = 1000
 
 
 class NoticeKind(StrEnum):
-    """The subject of a notice; `notify_on` picks from these."""
+    """The kinds of notices; `notify_on` selects from them."""
 
     DONE = "done"
     FAILED = "failed"
@@ -34,9 +34,9 @@ class NoticeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """One message to the owner. The same `id` may come twice and is then the same notice; `at` is ISO 8601, UTC.
+    """One message to the owner. The same `id` may be sent twice and is then the same notice; `at` is ISO 8601, UTC.
 
-    A digest stands for `count` notices that came too fast; its `lines` are the titles of the first of them.
+    A digest represents `count` notices that came too fast; its `lines` are the titles of the first of them.
     """
 
     id: str
@@ -51,12 +51,12 @@ class Notice:
     lines: tuple[str, ...] = ()
 
     def as_json(self) -> bytes:
-        """Encode the notice as the command reads it and the URL receives it, in UTF-8."""
+        """Encode the notice as UTF-8 JSON for the command and the URL."""
         return json.dumps(asdict(self), ensure_ascii=False).encode()
 
 
 def from_row(row: Mapping[str, Any]) -> Notice:
-    """A notice from the mapping that `asdict` made of it."""
+    """Make a notice from the mapping that `asdict` returned for it."""
     return Notice(**{**row, "kind": NoticeKind(row["kind"]), "lines": tuple(row["lines"])})
 
 
@@ -72,11 +72,11 @@ _TITLES: Mapping[Kind, str] = {
     Kind.MODEL_DOWN: "No model answers",
     Kind.ENVIRONMENT_FAILED: "A part of a repository's environment cannot be made",
 }
-# Of these only the errors: the same kinds tell small things as warnings.
+# Only errors of these kinds become notices: their warnings are about small things.
 _ERRORS_ONLY = frozenset({Kind.WORKER_ERROR, Kind.MODEL_DOWN, Kind.REGRESSION, Kind.ENVIRONMENT_FAILED})
-# That of a task or of a call is a question of its own, and comes as one.
+# The budgets of a task or a call become a question, which has its own notice.
 _COMMON_BUDGETS = frozenset({"today", "all time"})
-# Holds that come from trouble; the owner's own and those of the clock are no news to him.
+# Pauses caused by a problem; the owner's own pauses and those by the clock are no news to the owner.
 _HELD = {
     PauseSource.REVIEW: "Commits wait to be read",
     PauseSource.DISK: "The disk is nearly full",
@@ -85,11 +85,11 @@ _HELD = {
 
 
 def notice_of(event: Event, name_of: Callable[[int], str]) -> Notice | None:
-    """The notice that an event is worth; None for most.
+    """Return the notice for an event; None for most events.
 
     Args:
-        event: as it is stored.
-        name_of: the title of a task, in a line.
+        event: the stored event.
+        name_of: returns the title of a task, in one line.
     """
     parts = _about(event, name_of)
     if parts is None:
@@ -137,14 +137,14 @@ def _describe_end(event: Event, task_id: int, name_of: Callable[[int], str]) -> 
 
 
 def digest(notices: Sequence[Notice]) -> Notice:
-    """One notice in the place of several; the same ones give the same digest."""
+    """Merge several notices into one; the same notices give the same digest."""
     kinds = {notice.kind for notice in notices}
     counts = {kind: sum(each.count for each in notices if each.kind is kind) for kind in NoticeKind if kind in kinds}
     lines = [line for notice in notices for line in (notice.lines or (notice.title,))]
     worst = NoticeKind.TROUBLE if NoticeKind.TROUBLE in kinds else notices[-1].kind
     total = sum(counts.values())
     return Notice(
-        id=f"digest-{notices[0].id.split('-')[1]}-{notices[-1].id.split('-')[-1]}",  # of the first and last event
+        id=f"digest-{notices[0].id.split('-')[1]}-{notices[-1].id.split('-')[-1]}",  # ids of the first and last event
         kind=worst if len(kinds) > 1 else notices[0].kind,
         title=f"{total} notices: " + ", ".join(f"{count} {kind}" for kind, count in counts.items()),
         message="\n".join(lines[:MAX_LINES])[:MAX_MESSAGE_CHARS],

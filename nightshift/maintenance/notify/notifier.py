@@ -1,8 +1,8 @@
-"""Reads the event log behind a cursor and notifies the owner: persist, then notify.
+"""Reads the event log from a cursor on and notifies the owner; notices are stored before they are sent.
 
-A turn is short and a periodic job like any other, so no worker ever waits for it. A notice is stored before the
-first try and taken away after it arrived; a daemon that dies in between sends it again, under the same id. Many notices
-at once become a digest. A failed delivery is in the log alone, and never makes a notice.
+A turn is short and runs as a periodic job, so no worker ever waits for it. A notice is stored before the first try and
+removed after it arrived; a daemon that dies in between sends it again, under the same id. Many notices at once become a
+digest. A failed delivery is only logged, and never makes a notice.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ NOTICES_JOB = "notices"
 KEY = "notify_outbox"
 BATCH = 500
 BURST, WINDOW_S = 5, 300.0
-"""So many notices may go out one by one in so many seconds; what is beyond waits and goes out as one."""
+"""Rate limit: number of single notices within this number of seconds; further notices wait and are sent as one."""
 KEEP_S = 60.0
-"""A cursor that moved over nothing worth a notice is stored no more often than this."""
+"""Minimum seconds between two stores of a cursor that has moved without a notice."""
 
 _log = logging.getLogger(__name__)
 
 
 class Notifier:
-    """Makes notices of events and delivers them.
+    """Makes notices from events and delivers them.
 
     Args:
-        events: the log; gets an event for each notice that arrived and for each way that begins to fail.
-        state: keeps what is still to be delivered.
-        channels: where notices go now; asked at each turn.
-        name_of: a task's title in a line.
+        events: the log; gets an event for each notice that arrived and for each channel that begins to fail.
+        state: stores the undelivered notices.
+        channels: returns the current channels; called in each turn.
+        name_of: returns a task's title in one line.
         clock: the time.
-        monotonic: seconds, for the rate.
+        monotonic: seconds, for the rate limit.
     """
 
     def __init__(
@@ -65,10 +65,10 @@ class Notifier:
         events.subscribe(self._on_events)
 
     def _on_events(self, _events: Sequence[Event]) -> None:
-        self._fresh = True  # on the writer's thread; the next turn reads them from the table
+        self._fresh = True  # on the writer's thread; the next turn reads the events from the table
 
     async def turn(self) -> None:
-        """Collect what is new and try to deliver what is due."""
+        """Collect new notices and try to deliver the due ones."""
         channels = self._channels()
         if not channels.names:
             await self._forget()
@@ -77,7 +77,7 @@ class Notifier:
         await asyncio.gather(*(self._serve(name, channels) for name in box.queues))
 
     async def _forget(self) -> None:
-        """No channel is set: one that is set later begins with what happens then."""
+        """Drop the outbox when no channel is configured, so that a later channel begins with the events after that."""
         if self._box is not None or self._state.get(KEY) is not None:
             self._box = None
             await asyncio.wrap_future(self._state.set(KEY, None))
@@ -85,7 +85,7 @@ class Notifier:
     async def _collect(self, channels: Channels) -> Outbox:
         box: Outbox = self._box if self._box is not None else await asyncio.to_thread(self._read_stored)
         queues = {name: box.queues.get(name, ChannelQueue()) for name in channels.names}
-        # Queues that are not there yet are kept at once: a new channel gets what happens from now on.
+        # New queues are stored at once: a new channel gets the notices from now on.
         cursor, is_changed = box.cursor, queues.keys() != box.queues.keys()
         while self._fresh:
             self._fresh = False
@@ -108,7 +108,7 @@ class Notifier:
         return [notice for notice in notices if notice and notice.kind in wanted]
 
     async def _serve(self, name: str, channels: Channels) -> None:
-        """Deliver what a queue has, up to the first failure and within the rate."""
+        """Deliver the notices of a queue, up to the first failure and within the rate limit."""
         while (queue := self._queue(name)).waiting and not queue.rests(self._clock()):
             free = self._free_slots(name)
             if not free:
@@ -123,7 +123,7 @@ class Notifier:
             await self._keep()
 
     def _free_slots(self, name: str) -> int:
-        """How many may go out now."""
+        """Return how many notices may be sent now."""
         now, sent = self._monotonic(), self._sent[name]
         while sent and now - sent[0] >= WINDOW_S:
             sent.popleft()
@@ -150,7 +150,7 @@ class Notifier:
         return queue
 
     async def _keep(self) -> None:
-        """Store what is still to be delivered; where the database takes nothing, notices go out all the same."""
+        """Store the undelivered notices; if the database cannot be written, notices are sent all the same."""
         assert self._box is not None
         self._kept_at = self._monotonic()
         try:

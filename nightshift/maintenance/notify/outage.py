@@ -1,6 +1,7 @@
-"""Notices when no model at all has answered for long: then every task waits, and its owner may want to know.
+"""Notices that no model has answered for a long time: then every task waits, and the owner may want to know.
 
-Single backends come and go, and the log has each. The built-in engine is no model here: it is always there.
+Single backends come and go, which is only logged. The built-in engine does not count as a model: it is always
+available.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ LONG_S = 900.0
 
 
 class Outage:
-    """Looks at the backends now and then; reports an outage once.
+    """Checks the backends periodically; reports an outage once.
 
     Args:
-        models: what they are doing.
-        emit: takes the event.
+        models: returns the state of the backends.
+        emit: gets the event.
         monotonic: seconds that never jump.
     """
 
@@ -38,7 +39,7 @@ class Outage:
         self._reported = False
 
     async def look(self) -> None:
-        """Look once."""
+        """Check the backends once."""
         real = [model for model in self._models() if model.name != BUILT_IN]
         if not real or any(model.available and model.circuit != "open" for model in real):
             self._since, self._reported = None, False

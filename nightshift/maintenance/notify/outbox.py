@@ -1,7 +1,8 @@
-"""The notices that are still to be delivered, in one queue for each channel, kept over restarts.
+"""The undelivered notices, in one queue for each channel, kept over restarts.
 
-A queue that fails rests longer and longer, for all its notices at once: a receiver that is away is asked once, not once
-for each of them. What failed goes behind the others, so a notice that is refused for ever keeps none of them back.
+A queue that fails rests for longer and longer, with all its notices: a receiver that is away is tried once, and not
+once for each notice. A failed notice goes to the end of the queue, so a notice that is always refused does not block
+the others.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from nightshift.maintenance.notify.notices import Notice, digest, from_row
 
 FIRST_REST_S, LONGEST_REST_S = 60.0, 3600.0
 MAX_TRIES = 76
-"""At an hour between tries this is three days."""
+"""With an hour between tries, this is three days."""
 MAX_WAITING = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """A notice, and how often it was tried in vain."""
+    """A notice, and the number of its failed tries."""
 
     notice: Notice
     tries: int = 0
@@ -30,25 +31,28 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelQueue:
-    """The notices that one channel must still deliver, the next one first. `rests_until`: None without a rest."""
+    """The undelivered notices of one channel, the next one first. `rests_until` is None without a rest."""
 
     waiting: tuple[Waiting, ...] = ()
     failures: int = 0
     rests_until: datetime | None = None
 
     def rests(self, now: datetime) -> bool:
-        """Tell whether it is too soon for another try; a rest that the clock was set back from is over."""
+        """Check whether it is too soon for another try.
+
+        A rest that seems too long because the clock was set back is over.
+        """
         until = self.rests_until
         return until is not None and now < until <= now + timedelta(seconds=LONGEST_REST_S)
 
     def with_notice(self, notice: Notice) -> ChannelQueue:
-        """One more to deliver; beyond a number the oldest become a digest."""
+        """Add a notice; beyond `MAX_WAITING`, the untried ones become a digest."""
         return replace(self, waiting=(*self.waiting, Waiting(notice=notice))).merge(MAX_WAITING)
 
     def merge(self, most: int) -> ChannelQueue:
-        """At most so many: if there are more, those that were never tried become one digest.
+        """Limit the notices to `most`: if there are more, all untried ones become one digest.
 
-        One that was tried may have arrived, and keeps its id so that its receiver can tell.
+        A notice that was tried may have arrived, and keeps its id so that its receiver can recognise it.
         """
         untried = [each.notice for each in self.waiting if not each.tries]
         if len(self.waiting) <= most or len(untried) < 2:
@@ -57,11 +61,11 @@ class ChannelQueue:
         return replace(self, waiting=(*tried[-most:], Waiting(notice=digest(untried))))
 
     def remove_delivered(self) -> ChannelQueue:
-        """The next one arrived."""
+        """Remove the next notice, which arrived."""
         return ChannelQueue(waiting=self.waiting[1:])
 
     def postpone_failed(self, now: datetime) -> ChannelQueue:
-        """The next one did not arrive: it goes to the back, or is dropped after `MAX_TRIES`, and the queue rests."""
+        """Move the failed next notice to the end, or drop it after `MAX_TRIES`, and let the queue rest."""
         head, *rest = self.waiting
         again = replace(head, tries=head.tries + 1)
         rest_s = min(LONGEST_REST_S, FIRST_REST_S * 2.0 ** min(self.failures, 30))
@@ -74,7 +78,7 @@ class ChannelQueue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outbox:
-    """All queues by name, and the id of the last event that was looked at."""
+    """All queues by channel, and the id of the last event that was read."""
 
     cursor: int
     queues: Mapping[str, ChannelQueue] = field(default_factory=dict)
@@ -85,7 +89,7 @@ class Outbox:
 
 
 def read_outbox(row: Mapping[str, Any]) -> Outbox:
-    """Read a row of `as_row`."""
+    """Parse a row made by `as_row`."""
     return Outbox(cursor=row["cursor"], queues={name: _read_queue(queue) for name, queue in row["lanes"].items()})
 
 

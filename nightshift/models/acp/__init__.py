@@ -1,5 +1,7 @@
-"""Other coding agents as authors: they work in a sandbox, on a copy of the files, and their change is the reply.
+"""Lets other coding agents write changes.
 
-The Agent Client Protocol (JSON-RPC 2.0 in lines, over standard input and output) is spoken with them by a client of
-our own: what it needs is small, and each message comes from code that is not trusted.
+An agent works in a sandbox on a copy of the files, and its change is the reply.
+
+Nightshift has its own client for the Agent Client Protocol (JSON-RPC 2.0 in lines, over standard input and output): it
+needs only a small part of the protocol, and every message comes from untrusted code.
 """

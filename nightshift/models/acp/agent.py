@@ -1,4 +1,4 @@
-"""The agent that the owner configured: its command, the folders and hosts that it gets, and a run in a sandbox."""
+"""The agent that the owner configured: its command, its folders and hosts, and a run in a sandbox."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from nightshift.verdict.environments.registries import CERTIFICATES, Registries
 TMP = "/tmp"  # noqa: S108 (inside)
 HOME = f"{TMP}/home"
 LIMITS = SandboxLimits(cpus=2.0, memory_mb=4096, pids=1024, work_mb=512, output_bytes=4 << 20, reserved_mb=1 << 16)
-"""Of one run; `work_mb` is what a single file may hold, `output_bytes` what it may complain."""
+"""Limits of one run. `work_mb` bounds the size of a single file, `output_bytes` the agent's standard error."""
 _SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/sbin")
 _HIDDEN = Path("/usr/local")
 GRACE_S = 5.0
-"""How long an agent that has answered, or is told to stop, may take to end."""
+"""Seconds an agent may take to exit after its answer or after it was told to stop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSettings:
-    """Settings of the owner's.
+    """The owner's settings for an agent.
 
     Attributes:
         command: the program and its arguments.
-        hosts: what it may reach.
-        variables: the environment that it gets besides the usual one, its key among them.
-        folders: folders of this machine that it is shown read-only, at the same place.
-        auth_method: the way in which it is told to log in; empty for none.
-        turn_s: how long one turn may take.
-        most_mb: what it may take of the disk.
+        hosts: the endpoints that the agent may reach.
+        variables: environment variables in addition to the usual ones, including the agent's key.
+        folders: folders of this machine that are mounted read-only in the sandbox, at the same path.
+        auth_method: the id of the login method to request; empty for none.
+        turn_s: timeout of one turn, in seconds.
+        most_mb: disk space that the agent may use, in MB.
     """
 
     command: tuple[str, ...]
@@ -54,13 +54,13 @@ class AgentSettings:
 
     @property
     def program(self) -> str:
-        """The path of its program on this machine; empty where there is none."""
+        """The path of the agent's program on this machine; empty if it is not found."""
         places = [*(str(folder / "bin") for folder in self.folders), "/usr/local/bin", "/usr/bin", "/bin"]
         return shutil.which(self.command[0], path=":".join(places)) or ""
 
     @property
     def fault(self) -> str:
-        """Why it cannot be started, and how to mend that, in words for the owner; empty where it can."""
+        """The reason why the agent cannot be started and how to fix it, in words for the owner; empty if it can."""
         for folder in self.folders:
             if not folder.is_absolute() or not folder.is_dir():
                 return f"ACP_FOLDERS: {folder} is no folder of this machine; give its whole path"
@@ -84,13 +84,13 @@ class AgentSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentPlace:
-    """The place in which agents run.
+    """The surroundings in which agents run.
 
     Attributes:
-        sandbox: holds them.
-        runtime: the interpreter that starts them, and what tests need.
-        folder: for the copies that they work on; nobody else's.
-        network: the certificates that this machine trusts and the proxy that it must use.
+        sandbox: runs the agents.
+        runtime: the interpreter that starts the agents, and the tools that tests need.
+        folder: parent folder of the copies that agents work on; nothing else uses it.
+        network: returns the certificates that this machine trusts and the proxy that it must use.
     """
 
     sandbox: BubblewrapSandbox
@@ -104,9 +104,9 @@ class AgentRun:
     """A started agent.
 
     Attributes:
-        connection: to it.
-        ended: its end.
-        proxy: its way out.
+        connection: the connection to the agent.
+        ended: the task that finishes when the agent's sandbox ends.
+        proxy: the agent's only way to the network.
     """
 
     connection: Connection
@@ -118,13 +118,13 @@ class AgentRun:
 async def start_agent(
     settings: AgentSettings, site: AgentPlace, copy: WorkingCopy, session: AgentSession
 ) -> AsyncIterator[AgentRun]:
-    """Start the agent on a copy; with the block it ends, and nothing of it runs any more.
+    """Start the agent on a copy; when the block ends, the agent and all its processes are stopped.
 
     Args:
-        settings: which agent.
-        site: where.
-        copy: what it works on; `tmp` beside its folder is its `/tmp`.
-        session: answers it.
+        settings: the agent to start.
+        site: the surroundings in which it runs.
+        copy: the files that it works on; the folder `tmp` beside the copy becomes its `/tmp`.
+        session: answers the agent's requests.
     """
     network = await asyncio.to_thread(site.network)
     proxy = OutboundProxy(settings.hosts, upstream=network.upstream)

@@ -1,8 +1,8 @@
-"""An agent as a backend of the chain: its change of its copy of the files is the reply, in the form of a model's.
+"""An agent as a backend of the chain: the change that it makes in its copy becomes the reply, in the form of a model's.
 
-It is asked what a model is asked. Where files are wanted (CODING, TESTING), those that it left changed are put into the
-reply, and from there on nobody knows who wrote them: they are taken, checked and judged like any other. In all other
-phases its last message is the reply, and the copy counts for nothing.
+The agent gets the same request as a model. In phases that want files (CODING, TESTING), the files that it changed are
+put into the reply. From there on the reply is handled like any other: parsed, checked and judged without regard to its
+author. In all other phases the agent's last message is the reply, and its changes to the copy are ignored.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from nightshift.models.errors import BackendMisconfigured, TimedOut
 log = logging.getLogger(__name__)
 
 WRITES = frozenset({Phase.CODING, Phase.TESTING})
-"""The phases whose replies are files."""
+"""Phases whose replies consist of files."""
 _ENDS = {
     Ended.TIMEOUT: "took too long",
     Ended.OUTPUT_LIMIT: "wrote too much to its standard error",
@@ -59,16 +59,16 @@ _ANSWER = (
 
 
 class AcpBackend(BaseModelHandler):
-    """An agent that speaks the Agent Client Protocol, started anew for each request.
+    """An agent that speaks the Agent Client Protocol. Each request starts a new process.
 
     Args:
-        settings: which agent.
-        place: where it runs, or why it cannot, in words for the owner.
-        model: what it is called; its program's name if None.
+        settings: the agent to start.
+        site: returns where the agent runs, or why it cannot run, in words for the owner.
+        model: the model's name; the name of the agent's program if None.
     """
 
     name = "acp"
-    streams = False  # a tool call may be silent for minutes; its time is bounded by the turn's
+    streams = False  # a tool call may be silent for minutes; the turn's timeout bounds it
     needs_sandbox = own_tools = True
     setup = "set ACP_COMMAND to an agent that speaks the Agent Client Protocol, and ACP_HOSTS and ACP_VARIABLES for it"
 
@@ -78,18 +78,18 @@ class AcpBackend(BaseModelHandler):
 
     @classmethod
     def from_settings(cls, settings: BackendSettings, model: str | None) -> Self | None:
-        """The agent that the settings bring."""
+        """Return the agent that the settings configure, or None."""
         agent = settings.acp_agent(model) if settings.acp_agent else None
         return agent if isinstance(agent, cls) else None
 
     def is_available(self) -> bool:
-        """Whether its program is there and shown inside, and there is a sandbox for it."""
+        """Check that the program exists, is visible inside the sandbox, and that there is a sandbox for it."""
         site = self._site()
         self.detail = self._settings.fault or (site if isinstance(site, str) else "")
         return not self.detail
 
     async def generate(self, request: ModelRequest, *, on_text: OnText | None = None) -> Completion:
-        """Have it work for one turn."""
+        """Run the agent for one turn."""
         site, began_s = self._site(), time.monotonic()
         if isinstance(site, str):
             raise ModelUnavailable(f"the agent cannot be started: {site}")
@@ -118,11 +118,11 @@ class AcpBackend(BaseModelHandler):
     async def _work(
         self, site: AgentPlace, session: AgentSession, copy: WorkingCopy, request: ModelRequest
     ) -> tuple[Turn, AgentRun]:
-        """The turn and the run that it was; the agent has ended.
+        """Return the turn and its run; the agent has ended by then.
 
         Raises:
-            ModelUnavailable: it died, broke the protocol or took more than it may.
-            BackendMisconfigured: it wants to be logged in.
+            ModelUnavailable: the agent died, broke the protocol or exceeded a limit.
+            BackendMisconfigured: the agent needs a login.
         """
         async with start_agent(self._settings, site, copy, session) as run:
             talk = asyncio.create_task(self._talk(run, session, request))
@@ -163,7 +163,7 @@ class AcpBackend(BaseModelHandler):
                 await asyncio.gather(asked, return_exceptions=True)
 
     async def _why_gone(self, run: AgentRun) -> str:
-        """Why the agent is gone, with its last words."""
+        """Return why the agent is gone, with the end of its standard error."""
         await asyncio.wait({run.ended}, timeout=GRACE_S)
         if not run.ended.done():
             return f"{self.model} closed its output and did not end"
@@ -176,7 +176,7 @@ class AcpBackend(BaseModelHandler):
         return f"{self.model} {how}" + (f"; its last words: {words}" if words else "")
 
     def _report(self, request: ModelRequest, turn: Turn, run: AgentRun, harvest: Harvest) -> None:
-        """Tell the timeline what it was refused and what of its work does not count."""
+        """Emit an event that lists what the agent was refused and which of its changes do not count."""
         lines = [
             *(f"{what} (refused)" for what in turn.refused),
             *(f"{what} (no network)" for what in run.proxy.refused),
@@ -189,7 +189,7 @@ class AcpBackend(BaseModelHandler):
 
 
 def _files(material: Material | None) -> Iterator[tuple[str, bytes]]:
-    """The files as the request's phase sees them: the base, the change so far, and the tests beside it."""
+    """List the files as the request's phase sees them: the base, the change so far, and the tests beside it."""
     if material is None:
         return
     state = material.state
@@ -215,11 +215,11 @@ def _prompt(request: ModelRequest) -> str:
 
 
 def _reply(turn: Turn, harvest: Harvest) -> tuple[str, Finish]:
-    """The text of the reply.
+    """Return the text of the reply and its finish reason.
 
     Raises:
-        ModelRefused: the agent will not do it.
-        TimedOut: its time was over before it changed anything.
+        ModelRefused: the agent refuses the request.
+        TimedOut: the turn was cut short before the agent had changed anything.
     """
     if harvest.files:
         blocks = [file_block(path, text) for path, text in sorted(harvest.files.items())]
@@ -232,7 +232,7 @@ def _reply(turn: Turn, harvest: Harvest) -> tuple[str, Finish]:
 
 
 def _summary(turn: Turn, harvest: Harvest) -> str:
-    """The change in one line without marks: the agent's words may look like a file, and are none."""
+    """Return a one-line summary of the change without markup, since the agent's text may look like a file block."""
     summary = _SUMMARY.search(turn.text)
     words = (summary[1] if summary else turn.text.strip().partition("\n")[0]).translate(_MARKS)
     return " ".join(words.split())[:_MOST_SUMMARY] or f"Change {', '.join(sorted(harvest.files)[:3])}"

@@ -1,8 +1,8 @@
-"""The Agent Client Protocol as we speak it: JSON-RPC 2.0 in lines, and one session with one turn.
+"""The Agent Client Protocol as Nightshift speaks it: JSON-RPC 2.0 in lines, and one session with one turn.
 
-The peer is not trusted: messages, their sizes and their number are bounded. A permission is given for what stays inside
-of the sandbox and refused for what names a path outside; the sandbox would not let it through either. An agent reads
-and writes the files of its copy by itself, as it lies in the same sandbox.
+The peer is not trusted: the size and number of messages are bounded. A permission is granted if all its paths are
+inside the sandbox, and refused if one is outside; the sandbox would block that access anyway. An agent reads and writes
+the files of its copy directly, since the copy is in the same sandbox.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from nightshift.core.version import VERSION
 from nightshift.models.base import CallName, CallText, OnText
 
 MOST_LINE = 16 << 20
-"""The bytes of one message."""
+"""Maximum size of one message, in bytes."""
 MOST_BYTES = 256 << 20
-"""The bytes of all messages of one session."""
+"""Maximum size of all messages of one session together, in bytes."""
 MOST_NOISE = 200
-"""So many lines that are no messages are passed over: some agents print a log where messages belong."""
+"""Number of lines without a message that are ignored: some agents print a log to the stream of messages."""
 METHOD_NOT_FOUND, INTERNAL = -32601, -32603
 AUTH_REQUIRED = -32000
 _MOST_SAID = 500
 
 
 class PeerGone(NightshiftError):
-    """The peer has closed its side."""
+    """The peer has closed its side of the connection."""
 
 
 class PeerFault(NightshiftError):
-    """The peer does not keep to the protocol."""
+    """The peer violates the protocol."""
 
 
 class RpcError(NightshiftError):
-    """An answer that is an error, from the peer or for it."""
+    """An error response, received from the peer or to be sent to it."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -48,12 +48,12 @@ class RpcError(NightshiftError):
 
 
 class Connection:
-    """One connection. Requests of the peer are answered one after the other, so that it can have no more than one open.
+    """One connection. It answers the peer's requests one after the other, so at most one of them is open at a time.
 
     Args:
-        reader: from the peer; its limit is that of a message.
-        writer: to the peer.
-        session: answers it.
+        reader: the stream from the peer; its limit is the maximum size of a message.
+        writer: the stream to the peer.
+        session: answers the peer's requests.
     """
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, session: AgentSession) -> None:
@@ -63,11 +63,11 @@ class Connection:
         self._ended: BaseException | None = None
 
     async def request(self, method: str, params: Mapping[str, Any]) -> Any:
-        """Ask the peer, while `listen` runs.
+        """Send a request to the peer and return its result. `listen` must be running.
 
         Raises:
-            RpcError: it answers with an error.
-            PeerGone: it went away; what else ends `listen` is raised as well.
+            RpcError: the peer answers with an error.
+            PeerGone: the peer went away. Any other error that ends `listen` is raised as well.
         """
         if self._ended:
             raise self._ended
@@ -80,15 +80,15 @@ class Connection:
             self._waiting.pop(number, None)
 
     async def notify(self, method: str, params: Mapping[str, Any]) -> None:
-        """Tell the peer something.
+        """Send a notification to the peer.
 
         Raises:
-            PeerGone: it went away.
+            PeerGone: the peer went away.
         """
         await self._send({"method": method, "params": params})
 
     async def listen(self) -> None:
-        """Take what comes until the peer goes away; requests that wait get what ended it."""
+        """Handle messages until the peer goes away; requests that still wait then fail with the same error."""
         try:
             while True:
                 await self._take(await self._line())
@@ -165,26 +165,26 @@ def _read(line: bytes) -> dict[str, Any] | None:
 
 PROTOCOL = 1
 OWN_PLACES = (WORK, "/tmp")  # noqa: S108 (inside)
-"""Folders in which an agent may do as it likes."""
+"""Folders in which an agent may do anything."""
 _ALLOWING = ("allow_once", "allow_always")
 _REFUSING = ("reject_once", "reject_always")
 _MOST_REFUSED, _MOST_TITLE = 20, 200
 
 
 class NotLoggedIn(RpcError):
-    """The agent wants to know who pays; the message says what the owner can do."""
+    """The agent needs a login; the message says what the owner can do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """How a turn ended.
+    """The result of a turn.
 
     Attributes:
-        reason: the protocol's word for it.
+        reason: the protocol's stop reason.
         text: the agent's last message.
-        tokens: what it says that it used, in and out; None where it says nothing.
-        cost_usd: likewise.
-        refused: what it was not allowed, in lines.
+        tokens: input and output tokens as the agent reports them; None if it reports none.
+        cost_usd: cost in USD as the agent reports it; None if it reports none.
+        refused: descriptions of the permissions that the agent was refused.
     """
 
     reason: str
@@ -195,10 +195,10 @@ class Turn:
 
 
 class AgentSession:
-    """One session with one turn; the handler of its connection.
+    """One session with one turn. It handles the messages of its connection.
 
     Args:
-        on_text: gets what it writes, and its tool calls.
+        on_text: receives the text that the agent writes, and its tool calls.
     """
 
     def __init__(self, on_text: OnText) -> None:
@@ -208,12 +208,12 @@ class AgentSession:
         self._cost: float | None = None
 
     async def begin(self, connection: Connection, auth_method: str) -> None:
-        """Agree on the protocol, and open the session.
+        """Agree on the protocol version, log in if configured, and open the session.
 
         Raises:
-            NotLoggedIn: the agent wants to be told who pays.
-            PeerFault: it speaks another version.
-            RpcError: it refuses.
+            NotLoggedIn: the agent needs a login.
+            PeerFault: the agent speaks another version of the protocol, or opens a session without an id.
+            RpcError: the agent refuses.
         """
         hello = {
             "protocolVersion": PROTOCOL,
@@ -239,16 +239,16 @@ class AgentSession:
         self._id = session_id
 
     async def prompt(self, connection: Connection, text: str) -> Turn:
-        """Have it work until it says that its turn is over; raises as `Connection.request`."""
+        """Send the prompt and wait until the agent ends its turn. Raises the errors of `Connection.request`."""
         asked = {"sessionId": self._id, "prompt": [{"type": "text", "text": text}]}
         return self._turn(_mapping(await connection.request("session/prompt", asked)))
 
     async def cancel(self, connection: Connection) -> None:
-        """Ask it to end its turn."""
+        """Ask the agent to end its turn."""
         await connection.notify("session/cancel", {"sessionId": self._id})
 
     def cut_short(self) -> Turn:
-        """The turn as it stands."""
+        """Return the turn so far, as cancelled."""
         return self._turn({"stopReason": "cancelled"})
 
     def _turn(self, answer: Mapping[str, Any]) -> Turn:
@@ -264,7 +264,7 @@ class AgentSession:
         )
 
     def take_update(self, method: str, params: Mapping[str, Any]) -> None:
-        """Take an update; of other notifications nothing follows."""
+        """Process a session update; any other notification only counts as a sign of life."""
         self._on_text("")
         if method != "session/update" or params.get("sessionId") != self._id:
             return
@@ -286,7 +286,7 @@ class AgentSession:
                 self._cost = float(amount)
 
     def _begin_call(self, update: Mapping[str, Any]) -> None:
-        """A tool call ends a message: the last message counts as the answer."""
+        """Start a tool call and with it a new message, since only the last message counts as the answer."""
         name = str(update.get("toolCallId"))
         if name in self._calls or len(self._calls) > 10_000:
             return
@@ -305,7 +305,7 @@ class AgentSession:
         """Answer a request of the agent.
 
         Raises:
-            RpcError: it is not carried out.
+            RpcError: the method is not offered.
         """
         self._on_text("")
         if method == "session/request_permission":
@@ -329,7 +329,7 @@ class AgentSession:
 
 
 def _is_own(path: object) -> bool:
-    """Tell whether a path is the agent's own to use; one that is relative begins in its folder."""
+    """Check whether a path, relative to the agent's working folder if not absolute, is in a folder of the agent's."""
     if not isinstance(path, str):
         return False
     path_inside = posixpath.normpath(posixpath.join(WORK, path))

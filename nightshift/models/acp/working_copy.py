@@ -1,7 +1,7 @@
-"""A copy of a task's files on the disk, in which code that is not trusted may do whatever it likes.
+"""A copy of a task's files on disk, in which untrusted code may do anything.
 
-It is looked at when nothing of the agent runs any more, and no link is followed: folders are walked by their own names,
-and what lies in the place of a file leads nowhere.
+The copy is read after all processes of the agent have ended. Links are never followed, neither for folders nor for
+files.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ LEFT_OUT = frozenset({
     ".git", "__pycache__", ".pytest_cache", ".hypothesis", "node_modules", ".mypy_cache", ".ruff_cache", ".venv",
     "venv", ".tox", ".cache", ".npm",
 })  # fmt: skip
-"""Folders of tools, whose new files are no part of a change; nor are those that a `.gitignore` names."""
+"""Folders of tools. New files in them are not part of a change, and neither are new files that a `.gitignore` names."""
 LEFT_OUT_ENDS = (".pyc", ".egg-info", ".orig", ".rej", ".swp")
 _NOT_QUOTED = frozenset('"`')
 MOST_READ = 8 << 20
-"""The bytes of a file that counts."""
+"""Maximum size of a changed file, in bytes."""
 MOST_ENTRIES = 200_000
 MOST_DROPPED = 40
 
 
 class OutsideCopy(OSError):
-    """A path that does not name a plain file of the copy."""
+    """A path that is not a plain file of the copy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Harvest:
-    """The files after the work: path to new text, None where one is gone; `dropped` says what else does not count."""
+    """Changed files: path to new text, or None for a deleted file. `dropped` maps each ignored path to the reason."""
 
     files: Mapping[str, str | None] = field(default_factory=dict)
     dropped: Mapping[str, str] = field(default_factory=dict)
 
 
 class WorkingCopy:
-    """The copy in one folder; `lay_out` comes first.
+    """A copy in one folder. Call `lay_out` first.
 
     Args:
-        folder: where it lies; it is made.
+        folder: path of the copy; `lay_out` creates it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -53,7 +53,7 @@ class WorkingCopy:
         self._before = dict[str, tuple[int, str]]()
 
     def lay_out(self, files: Iterable[tuple[str, bytes]]) -> None:
-        """Write the files."""
+        """Write the files to the folder."""
         self.folder.mkdir(parents=True)
         for path, content in files:
             target = self.folder / path
@@ -63,7 +63,7 @@ class WorkingCopy:
             self._before[path] = (len(content), _digest(content))
 
     def harvest(self) -> Harvest:
-        """The difference from the files that were laid out; nothing may be running that changes it."""
+        """Return the differences from the files that were laid out. No process may still be changing the copy."""
         files, dropped, seen = dict[str, str | None](), dict[str, str](), set[str]()
         chars = 0
         for path, entry in self._walk():
@@ -84,7 +84,7 @@ class WorkingCopy:
         return Harvest(files=files, dropped=dropped)
 
     def _walk(self) -> Iterator[tuple[str, os.stat_result]]:
-        """All entries that are no folders, but for new ones that are left out."""
+        """Yield all entries that are not folders, except new ones that are left out."""
         count, rules = 0, IgnoreRules()
         for root, folders, names in os.walk(self.folder):
             below = Path(os.path.relpath(root, self.folder))
@@ -103,24 +103,24 @@ class WorkingCopy:
                     yield path, Path(root, name).lstat()
 
     def _is_left_out(self, path: str, rules: IgnoreRules, *, folder: bool = False) -> bool:
-        """Whether a new entry is no part of a change: one of tools, or one that the repository ignores."""
+        """Check whether a new entry is not part of a change, as it belongs to a tool or the repository ignores it."""
         name = path.rpartition("/")[2]
         if name not in LEFT_OUT and not name.endswith(LEFT_OUT_ENDS) and not rules.ignore(path, folder=folder):
             return False
         return not any(f"{before}/".startswith(f"{path}/") for before in self._before)
 
     def _read_rules(self, path: str) -> str:
-        """The text of an ignore file; one that cannot be read says nothing, as with git."""
+        """Return the text of an ignore file. A file that cannot be read counts as empty, as with git."""
         try:
             return self._read(path, MOST_READ).decode("utf-8", "surrogateescape")
         except OSError:
             return ""
 
     def _read_change(self, path: str, entry: os.stat_result) -> str | None:
-        """The text of a file; None where it is what it was.
+        """Return the new text of a file, or None if it is unchanged.
 
         Raises:
-            OutsideCopy: it does not count.
+            OutsideCopy: the file does not count.
         """
         size, digest = self._before.get(path, (-1, ""))
         if not stat.S_ISREG(entry.st_mode):
@@ -140,7 +140,10 @@ class WorkingCopy:
             raise OutsideCopy(f"cannot be read: {error}") from None
 
     def _read(self, path: str, most: int) -> bytes:
-        """The bytes of a file below folders that are no links; a pipe in its place holds nobody up."""
+        """Read a file without following a link; the walk enters no linked folders.
+
+        Opens without blocking, so a pipe at the path cannot hang the read.
+        """
         file = os.open(self.folder / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(file, "rb") as stream:
             status = os.fstat(file)

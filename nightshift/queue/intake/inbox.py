@@ -1,9 +1,9 @@
-"""Puts the readings of `tasks.yaml` into the queue, and tells in the log and the status what came of them.
+"""Submits the entries of `tasks.yaml` to the queue, and reports the result in the log and the status.
 
-Good entries are submitted one by one under their keys. One that is corrected replaces its task as long as that has not
-begun: it has the key of that task, or similar words and the task's own entry is gone. An entry with faults stays in the
-file and is told until it is mended. One that the queue refuses (its repository is not there, it depends on a task that
-is not there) is tried again now and then, since what is wrong may be mended outside of the file.
+Valid entries are submitted one by one under their keys. A corrected entry replaces its task as long as that has not
+begun: it has the same key, or a similar description while the task's own entry is gone. An entry with faults stays in
+the file and is reported until it is corrected. An entry that the queue refuses (its repository or a dependency does not
+exist) is tried again periodically, because the cause may be fixed outside the file.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from nightshift.queue.manager import QueueManager
 Keep = Callable[[tuple[str, ...], Sequence[int]], object]
 SHOWN = 5
 MOST_CORRECTED = 50
-"""So many entries at once may be compared with as many that are gone; more are no corrections by hand."""
-# From this ratio of difflib on, words are a correction of others; more of a long text need not be compared.
+"""Maximum number of new entries, and of removed ones, that are compared; more are no corrections by hand."""
+# Minimum ratio (`difflib`) for a description to be a correction of another one, and the number of compared characters.
 ALIKE, COMPARED_CHARS = 0.6, 2000
 
 
 class Inbox:
-    """Takes readings; lives on the watcher's thread. `notices` may be asked for on any.
+    """Processes readings; belongs to the watcher's thread, except `notices`, which may be called on any.
 
     Args:
-        queue: takes the tasks, and knows them by their keys.
-        emit: takes the events.
-        name: what the file is called in messages.
-        keep: stores the notices as they are now, for a status without a daemon, and the tasks of the entries.
-        tasks: those that were stored last.
+        queue: gets the tasks, and finds them by their keys.
+        emit: gets the events.
+        name: the file's name in messages.
+        keep: stores the current notices, for a status without a daemon, and the tasks of the entries.
+        tasks: the tasks that were stored last.
     """
 
     def __init__(
@@ -60,10 +60,12 @@ class Inbox:
         self._reported: Reading | None = None
 
     def take(self, reading: Reading) -> bool:
-        """Submit what is not in the queue yet; False where the queue refused an entry, so that it is tried again.
+        """Submit the entries that are not in the queue yet.
+
+        Return False if the queue refused one, so that it is tried again.
 
         Raises:
-            StoreError: the database did not take it; the same reading may be handed in again.
+            StoreError: the database could not be written; the same reading may be passed again.
         """
         gone = self._read_gone(reading)
         sent, refused = self._send([e for e in reading.entries if self._taken.get(e.key) != (e.spec, e.after)], gone)
@@ -97,26 +99,26 @@ class Inbox:
         return not refused
 
     def _read_gone(self, reading: Reading) -> dict[int, Task]:
-        """The tasks that have not begun and whose entries are not in the file any more; the newest of many."""
+        """Return the tasks that have not begun and whose entries were removed from the file; the newest of many."""
         present = {entry.key for entry in reading.entries}
         ids = sorted(task_id for key, task_id in self._ids.items() if key not in present)
         tasks = map(self._queue.get, ids[-MOST_CORRECTED:] if _is_complete(reading) else ())
         return {task.id: task for task in tasks if not task.attempt and task.status in OPEN}
 
     def refuse(self, faults: Sequence[Fault]) -> None:
-        """Report why nothing of a file counts."""
+        """Report why no entry of a file counts."""
         self._reported = None
         self._tell(faults, is_broken=True)
 
     def notices(self) -> tuple[str, ...]:
-        """List what holds entries up at the moment, for the status."""
+        """List the faults that hold entries up now, for the status."""
         faults, follows = self._faults, "none of its entries counts" if self._is_broken else "the entry waits"
         lines = [f"{self._name}:{fault} ({follows} until this is mended)" for fault in faults[:SHOWN]]
         rest = and_more(len(faults) - SHOWN) if len(faults) > SHOWN else ""
         return (*lines, f"{self._name}: {rest}") if rest else tuple(lines)
 
     def _tell(self, faults: Sequence[Fault], *, is_broken: bool) -> None:
-        """Report what was not reported before."""
+        """Report the faults that were not reported before."""
         current, before = limit_faults(sorted(faults, key=lambda fault: (fault.line, fault.column))), self._faults
         self._faults, self._is_broken = current, is_broken
         for fault in current:
@@ -136,7 +138,7 @@ class Inbox:
     def _send(
         self, entries: Sequence[Entry], gone: Mapping[int, Task]
     ) -> tuple[list[tuple[Entry, TaskSpec, Future[Submitted]]], list[Fault]]:
-        """Hand all in before waiting for any, so that they share commits; only what others depend on is waited for."""
+        """Submit all entries before waiting for any, so that they share commits; only dependencies are waited for."""
         sent: dict[str, tuple[Entry, TaskSpec, Future[Submitted]]] = {}
         refused: list[Fault] = []
         words = {task_id: _shorten(task.spec) for task_id, task in gone.items()}
@@ -165,7 +167,7 @@ class Inbox:
 
 
 def _is_complete(reading: Reading) -> bool:
-    """Tell whether what is not in a reading is not in the file: it may be under a pen, or away for a moment."""
+    """Check whether missing entries were really removed; a file that is empty or has faults may be under edit."""
     return bool(reading.entries) and not reading.faults
 
 
@@ -174,7 +176,7 @@ def _shorten(spec: TaskSpec) -> str:
 
 
 def with_ids(entry: Entry, ids: Mapping[str, int]) -> TaskSpec:
-    """The entry's task, its dependencies on other entries replaced by the ids of their tasks.
+    """Return the entry's task, with its dependencies on other entries replaced by the ids of their tasks.
 
     Raises:
         KeyError: one of those entries has no id.

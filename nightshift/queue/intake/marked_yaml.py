@@ -1,9 +1,10 @@
-"""YAML as plain values that remember where they stood, so that every fault can name a line and a column.
+"""YAML as plain values with their positions, so that every fault can name a line and a column.
 
-Only what JSON has comes out: texts, numbers, booleans, null, lists and mappings with texts as keys. Dates stay texts,
-and so does what JSON would not read as a number: `010` is no 8, `1:30` no 90. Aliases are refused, so a reading can
-never be larger than its text; anchors, and comments right behind a text, are faults, because they are mostly a part of
-it. The depth is checked on the parser's events, before the composer (which recurses) sees the text.
+The result has only JSON's types: texts, numbers, booleans, null, lists, and mappings with texts as keys. Dates stay
+texts, and so does everything that JSON would not read as a number: `010` is not 8, `1:30` is not 90. Aliases are
+refused, so a result can never be larger than its text. Anchors, and comments directly after a text, are faults, because
+they are mostly meant as a part of the text. The depth is checked on the parser's events, before the composer (which
+recurses) gets the text.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ _TAG = "tag:yaml.org,2002:"
 QUOTES = "if this is part of a text, put the text in quotes"
 _COMMENT = re.compile(r"[ \t]+(#[^\r\n]*)")
 _NO_COMMENT = re.compile(r"#\w")
-"""A `#` that rather belongs to the text before it, such as an issue's number."""
+"""A `#` that probably belongs to the text before it, such as an issue's number."""
 _TEXTS = {_TAG + name for name in ("str", "timestamp", "value", "merge")}
 _NUMBERS = {_TAG + name for name in ("int", "float")}
 _CONSTANTS = {_TAG + name for name in ("bool", "null")}
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # one of two base classes
-    """Takes for a number what JSON takes for one."""
+    """A loader with JSON's definition of a number."""
 
     yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {
         first: [(tag, form) for tag, form in forms if tag not in _NUMBERS]
@@ -49,7 +50,7 @@ _Loader.add_implicit_resolver(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """Fault in a file, and its position; line and column count from 1."""
+    """A fault in a file, and its position; line and column count from 1."""
 
     line: int
     column: int
@@ -60,7 +61,7 @@ class Fault:
 
 
 class BrokenFile(UnusableFile):
-    """The file cannot be used; names the faults, the first ones of many, with the file's name where it is known."""
+    """The file cannot be used; contains the first faults, with the file's name if it is known."""
 
     def __init__(self, all_faults: Iterable[Fault], name: str = "") -> None:
         self.faults = limit_faults(sorted(all_faults, key=lambda f: (f.line, f.column)))
@@ -68,7 +69,7 @@ class BrokenFile(UnusableFile):
 
 
 def limit_faults(all_faults: Sequence[Fault]) -> tuple[Fault, ...]:
-    """The first faults, each cut, and in place of the others how many there are; once bounded they stay as they are."""
+    """Return the first faults, each cut, and one that counts the others; applying it again changes nothing."""
     first = all_faults if len(all_faults) <= faults.MOST + 1 else all_faults[: faults.MOST]
     shown = tuple(replace(fault, message=faults.cut(fault.message, faults.WHY_CHARS)) for fault in first)
     rest = all_faults[len(first) :]
@@ -77,10 +78,10 @@ def limit_faults(all_faults: Sequence[Fault]) -> tuple[Fault, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marked:
-    """A value and where it stands: a mapping's parts at their keys, a list's at themselves.
+    """A value and its position: a mapping's parts are at their keys, a list's parts at themselves.
 
-    `faults` are those of the value itself, such as a key that stands in it twice; `all_faults` has those below it too.
-    `comment` is what stands behind it on its line.
+    `faults` are those of the value itself, such as a key that appears twice; `all_faults` includes those of its parts.
+    `comment` is the comment after it on its line.
     """
 
     value: Any
@@ -97,7 +98,10 @@ class Marked:
             yield from part.all_faults()
 
     def find(self, name: str) -> Marked:
-        """The deepest part on the dotted way `name`, for example `limits.tokens`; names may hold dots themselves."""
+        """Return the deepest part on the dotted path `name`, for example `limits.tokens`.
+
+        Keys may contain dots themselves.
+        """
         ways = [key for key in self.parts if name == key or name.startswith(key + ".")]
         if not name or not ways:
             return self
@@ -106,10 +110,10 @@ class Marked:
 
 
 def parse(text: str) -> Marked | None:
-    """Read one document; None when there is nothing in it. What plain values do not have is a fault where it stands.
+    """Read one document; None if it is empty. Anything that is not a plain value becomes a fault at its position.
 
     Raises:
-        BrokenFile: not YAML, or more than may be read.
+        BrokenFile: the text is not YAML, or exceeds a limit.
     """
     if bad := Reader.NON_PRINTABLE.search(text):
         before = text[: bad.start()]
@@ -134,7 +138,7 @@ def _fault(node: Any, message: str) -> Fault:
 
 
 def _check_events(text: str) -> dict[int, str]:
-    """Refuse what must not be composed; returns the anchors by the places of their values in the text."""
+    """Refuse what must not be composed; return the anchors by the position of their values in the text."""
     depth = count = 0
     anchors = dict[int, str]()
     for event in yaml.parse(text, Loader=_Loader):
@@ -167,7 +171,7 @@ class _Builder:
         self._scalars = SafeConstructor()
 
     def build(self, node: yaml.Node, position: yaml.Node) -> Marked:
-        """The value of `node`, said to stand at `position`."""
+        """Return the value of `node` with the position of `position`."""
         parts: dict[str, Marked] = {}
         value: Any = None
         comment = ""
@@ -216,7 +220,7 @@ class _Builder:
         try:
             if node.tag in _CONSTANTS or len(node.value) <= MAX_NUMBER_CHARS:
                 return self._scalars.construct_object(node), []
-        except (ValueError, LookupError, yaml.YAMLError):  # what the constructor raises for `!!int x` and the like
+        except (ValueError, LookupError, yaml.YAMLError):  # errors of the constructor for `!!int x` and similar
             pass
         kind = node.tag.removeprefix(_TAG)
         return None, [_fault(node, f"{node.value[:40]!r} is not a value of the kind {kind}")]

@@ -1,4 +1,4 @@
-"""Reads `tasks.yaml`: a list of tasks, each with the fields that the API knows, or just a description.
+"""Reads `tasks.yaml`: a list of tasks, each with the fields that the API accepts, or just a description.
 
     tasks:
       - Create a health check endpoint
@@ -8,10 +8,10 @@
       - description: Report what those tests cover
         depends_on: [payment-tests]
 
-An entry is submitted once, under its own `key` or one made of its content. That key leaves fields at their default out
-of account, so an upgrade that adds a field does not submit the file again. `depends_on` takes the ids of tasks and the
-keys of entries further up. An entry with a fault holds up itself alone, and those that depend on it. What is no YAML,
-or no list of tasks, counts as a whole: where an entry begins and ends is not known then.
+An entry is submitted once, under its own `key` or one made from its content. That key ignores fields with default
+values, so an upgrade that adds a field does not submit the file again. `depends_on` accepts the ids of tasks and the
+keys of entries further up. An entry with a fault only holds up itself and the entries that depend on it. A file that is
+not YAML, or not a list of tasks, is refused completely, because the limits of its entries are unknown.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ MAX_BYTES = 8 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One task of the file. `spec.key` is always set; `after` are keys of entries above that it depends on.
+    """One task of the file. `spec.key` is always set; `after` are the keys of entries above that it depends on.
 
-    `marked` knows where its fields stand.
+    `marked` contains the positions of its fields.
     """
 
     spec: TaskSpec
@@ -53,16 +53,16 @@ class Entry:
 
     @property
     def key(self) -> str:
-        """The key it is submitted under."""
+        """The key under which it is submitted."""
         assert self.spec.key is not None
         return self.spec.key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """Result of reading: the good entries in the file's order, faults of the others, and notices for their author.
+    """Result of reading: the valid entries in the file's order, faults of the others, and notices for their author.
 
-    `total` counts both kinds of entries.
+    `total` counts valid and invalid entries.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -72,10 +72,10 @@ class Reading:
 
 
 def load_file(path: Path) -> Reading:
-    """Read the file; a missing one is empty.
+    """Read the file; a missing file has no entries.
 
     Raises:
-        BrokenFile: it cannot be read, is too large, or is no list of tasks in YAML.
+        BrokenFile: it cannot be read, is too large, or is not a list of tasks in YAML.
     """
     try:
         return load_bytes(read_bytes(path))
@@ -84,10 +84,10 @@ def load_file(path: Path) -> Reading:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The bytes of the file; of a missing one, none.
+    """Return the bytes of the file; empty if it is missing.
 
     Raises:
-        BrokenFile: it is no regular file, cannot be read or is too large.
+        BrokenFile: it is not a regular file, cannot be read or is too large.
     """
     try:
         with open(path, "rb", opener=_open_at_once) as stream:
@@ -104,7 +104,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Open a file without the wait for a writer that a pipe has."""
+    """Open a file without blocking; otherwise opening a pipe waits for a writer."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 
@@ -112,7 +112,7 @@ def load_bytes(raw: bytes) -> Reading:
     """Read the bytes of a tasks file, UTF-8 with or without a byte order mark.
 
     Raises:
-        BrokenFile: it is no list of tasks in YAML.
+        BrokenFile: it is not a list of tasks in YAML.
     """
     return read_tasks(_decode(raw))
 
@@ -121,7 +121,7 @@ def read_tasks(text: str) -> Reading:
     """Read the text of a tasks file.
 
     Raises:
-        BrokenFile: it is no list of tasks in YAML.
+        BrokenFile: it is not a list of tasks in YAML.
     """
     tree = parse(text)
     if tree is None or tree.value is None:
@@ -140,9 +140,9 @@ def read_tasks(text: str) -> Reading:
 
 
 def content_key(spec: TaskSpec, after: tuple[str, ...] = (), language: Language = Language.PYTHON) -> str:
-    """A key made of what the task says: SHA-256 of its fields that differ from their defaults.
+    """Return a key made from the task's content: SHA-256 of its fields that differ from their defaults.
 
-    `language` is what its owner said of it: one that was chosen is no part of the key, as it never was.
+    `language` is the owner's explicit choice; an automatically chosen language has never been part of the key.
     """
     fields = as_input(replace(spec, key=None))
     fields.pop("language", None)
@@ -170,7 +170,7 @@ def _decode(raw: bytes) -> str:
 
 
 def _items(tree: Marked) -> list[Marked]:
-    """The entries; raises BrokenFile for what is wrong with the file outside of them."""
+    """Return the entries; raise BrokenFile for faults of the file outside them."""
     if not isinstance(tree.value, dict):
         raise BrokenFile([*tree.all_faults(), _fault_at(tree, "must be a mapping with the one key `tasks`")])
     unknown = (part for key, part in tree.parts.items() if key != "tasks")
@@ -194,7 +194,7 @@ def _fault_at(part: Marked, message: str) -> Fault:
 
 @dataclass
 class _Reader:
-    """Takes the entries one after the other; knows those above."""
+    """Reads the entries one after the other, with access to those above."""
 
     faults: list[Fault] = field(default_factory=list)
     entries: dict[str, Entry] = field(default_factory=dict)
@@ -204,16 +204,16 @@ class _Reader:
     bad: int = 0
 
     def take(self, item: Marked) -> None:
-        """Validate one entry and keep it, or note what is wrong with it."""
+        """Validate one entry and keep it, or note its faults."""
         entry_faults, misread = list[Fault](), list(item.all_faults())
         data = {"description": item.value} if isinstance(item.value, str | int | float) else item.value
         data, after = self._split_depends_on(item, data, entry_faults)
         spec: TaskSpec | None = None
         try:
-            # Values that could not be read would be told a second time, as missing or of a wrong kind.
+            # Unreadable values would be reported a second time, as missing or of a wrong type.
             spec = None if misread else parse_spec(data)
         except InvalidTask as invalid:
-            # Without the keys of entries the numbers within depends_on are others than in the file.
+            # Without the keys of entries, the indexes within depends_on differ from those in the file.
             places = (
                 (n, item.find("depends_on" if after and n.startswith("depends_on.") else n)) for n in invalid.fields
             )

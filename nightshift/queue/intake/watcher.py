@@ -1,11 +1,11 @@
-"""Watches `tasks.yaml` and hands on each new reading.
+"""Watches `tasks.yaml` and passes on each new reading.
 
-The folder is watched rather than the file, because editors save by replacing it and it may appear later. Where the path
-is a symbolic link the folder of its target is watched too. Events only hasten what a look at the file finds by itself,
-since some file systems send none, and a link on the way may be exchanged elsewhere.
+The folder is watched and not the file, because editors save by replacing the file and it may appear later. If the path
+is a symbolic link, the folder of its target is watched too. Events only speed up what polling also finds, because some
+file systems send none, and a link in the path may be replaced elsewhere.
 
-A file is read when it is whole: two looks see the same size and time, and a writer has closed it or replaced it by
-another. Where nothing tells of the closing, or the last line has no end, it has to rest for longer.
+A file is read when it is complete: two polls see the same size and time, and a writer has closed it or replaced it. If
+no event reports the closing, or the last line has no end, the file must be unchanged for longer.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ OnReading = Callable[[Reading], bool]
 OnFaults = Callable[[Sequence[Fault]], None]
 OnCrash = Callable[[Exception], None]
 Look = tuple[int, ...]
-"""Device, inode, size and time of a file; an error's number where it cannot be looked at."""
+"""Device, inode, size and change time of a file, or the error number if it cannot be examined."""
 _ENDS = (b"\n", b"\r", b"]", b"}", b"", b"\0")  # a file in UTF-16 ends with a zero, and is refused at once
 _EVENTS: list[type[events.FileSystemEvent]] = [
     events.FileCreatedEvent,
     events.FileMovedEvent,
     events.FileDeletedEvent,
     events.FileAttribEvent,
-    # Only Linux tells that a writer has closed a file.
+    # Only Linux reports that a writer has closed a file.
     events.FileClosedEvent if sys.platform == "linux" else events.FileModifiedEvent,
 ]
 log = logging.getLogger(__name__)
@@ -49,14 +49,14 @@ class Watcher:
     """Calls back from a thread of its own, at the start and after each change, one call at a time.
 
     Args:
-        path: the file; neither it nor its folder need be there.
-        on_reading: takes a reading; False where it is to be handed in again later, though the file stays as it is.
-        on_faults: takes the faults of a file that cannot be read; the last reading stays in `last`.
-        on_crash: told when a callback raised; the watcher has ended then, until `revive`.
-        debounce_s: the time between two looks at a file that was closed or replaced.
-        rest_s: how long a file must rest that may still be written to.
-        look_s: the time between two looks without an event. Where `on_reading` asks for that, or raises a `StoreError`
-            (a full disk, a locked database), the file is read again then, because nobody would touch it only for that.
+        path: the file; neither it nor its folder need exist.
+        on_reading: processes a reading; returns False to get it again later, though the file has not changed.
+        on_faults: gets the faults of a file that cannot be read; the last reading stays in `last`.
+        on_crash: called when a callback raised; the watcher has ended then, until `revive`.
+        debounce_s: seconds between two polls of a file that was closed or replaced.
+        rest_s: seconds for which a file must be unchanged if it may still be written to.
+        look_s: seconds between two polls without an event. If `on_reading` returned False or raised a `StoreError` (a
+            full disk, a locked database), the file is read again then, because nobody would change it just for that.
     """
 
     def __init__(
@@ -83,16 +83,16 @@ class Watcher:
         self._thread = self._make_thread()
 
     def start(self) -> None:
-        """Begin to watch; the first reading is made at once, by the watcher's thread."""
+        """Begin to watch; the watcher's thread makes the first reading at once."""
         self._thread.start()
 
     @property
     def is_alive(self) -> bool:
-        """Tell whether changes are seen and handed on; before the start they will be."""
+        """True if changes are seen and passed on, or the watcher has not started yet or was stopped."""
         return self._thread.is_alive() or self._thread.ident is None or self._stopping.is_set()
 
     def revive(self) -> None:
-        """Watch again after the thread has ended; the file is read anew."""
+        """Restart the thread after it has ended; the file is read again."""
         self.reread()
         self._thread = self._make_thread()
         self._thread.start()
@@ -106,7 +106,7 @@ class Watcher:
         self._touched.set()
 
     def stop(self) -> None:
-        """End the watching and wait for a callback that is under way; may be called twice, or before `start`."""
+        """Stop watching and wait for a running callback; may be called twice, or before `start`."""
         self._stopping.set()
         self._touched.set()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
@@ -135,11 +135,11 @@ class Watcher:
         return at.st_dev, at.st_ino, at.st_size, at.st_ctime_ns
 
     def _read_if_whole(self, look: Look, rest_s: float) -> float:
-        """Read a file that has another look than when it was read; returns the seconds until the next look.
+        """Read the file if it has changed since it was read; return the seconds until the next poll.
 
         Args:
-            look: the file as it is.
-            rest_s: how long it has been so.
+            look: the file's current state.
+            rest_s: seconds for which it has been unchanged.
         """
         if look == self._read_look:
             self._is_closed = False
@@ -166,7 +166,7 @@ class Watcher:
         return self._look_s
 
     def _follow_folders(self) -> None:
-        """Watch the folders in which file and link lie now, as far as they are there and the system can watch them."""
+        """Watch the folders of the file and of its link's target, if they exist and the system can watch them."""
         folders = dict[str, Look]()
         for folder in {self._path.parent, Path(os.path.realpath(self._path)).parent}:
             with contextlib.suppress(OSError):
@@ -184,14 +184,14 @@ class Watcher:
             for name in folders:
                 observer.schedule(handler, name, event_filter=_EVENTS)
             observer.start()
-        except OSError:  # the kernel has no watches left (fs.inotify.max_user_watches), or the folder has just gone
+        except OSError:  # no inotify watches left (fs.inotify.max_user_watches), or the folder has just gone
             self._stop_observer()
 
     def _notice(self, event: events.FileSystemEvent) -> None:
         names = {self._path.name, Path(os.path.realpath(self._path)).name}
         if not {Path(os.fsdecode(path)).name for path in (event.src_path, event.dest_path)} & names:
             return
-        # A file that has only been made is closed later; a link is whole at once.
+        # A new file is closed later; a link is complete at once.
         self._is_closed |= not isinstance(event, events.FileCreatedEvent) or self._path.is_symlink()
         self._touched.set()
 

@@ -1,10 +1,11 @@
-"""HTTP with a forge: conditional requests, pages, rate limits, and one way to say that it is away.
+"""An HTTP client for forges: conditional requests, pages, rate limits, and one error for an unavailable forge.
 
-What was read once is asked for again with its ETag, so that a look at a repository where nothing happened costs a few
-answers without content, which GitHub does not count. The answers are kept in memory alone: a daemon that dies forgets
-them and reads everything again, and cannot have noted something as seen that it never acted on.
+Each cached answer is requested again with its ETag, so checking a repository without changes costs only a few empty
+answers, which GitHub does not count. Answers are cached in memory only. A daemon that dies forgets them and reads
+everything again, so it cannot have recorded something as seen without acting on it.
 
-The token goes to the forge's own address only. Redirects are not followed, and a next page elsewhere is refused.
+The token is sent only to the forge's own address. Redirects are not followed, and a next page at another address is
+refused.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ MAX_PAGES = 50
 PER_PAGE = 50
 KEPT, KEPT_BYTES = 500, 1 << 20
 LONGEST_REST_S = 7200.0
-"""A forge that asks for a longer rest is asked again after this: its clock may be wrong, or ours."""
+"""Seconds. Maximum rest that is respected; if a forge asks for a longer one, its clock or ours may be wrong."""
 SECONDARY_REST_S = 60.0
-"""GitHub's advice where it refuses for going too fast and says no time."""
+"""Seconds. GitHub's advice for a secondary rate limit without a stated time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +48,13 @@ class _Kept:
 
 
 class Client:
-    """Requests to one forge, one after the other.
+    """Requests to one forge, one at a time.
 
     Args:
-        base: where the API's addresses begin.
-        headers: sent with each request; they hold the token.
-        clock: the time, by which rests are counted.
-        request_s: how long one request may take.
+        base: the base address of the API.
+        headers: sent with each request; they contain the token.
+        clock: returns the current time, for rests.
+        request_s: timeout of one request, in seconds.
     """
 
     def __init__(self, base: str, headers: Mapping[str, str], clock: Clock, *, request_s: float = REQUEST_S) -> None:
@@ -62,15 +63,16 @@ class Client:
         self._http: httpx.AsyncClient | None = None
 
     async def get(self, path: str, **query: str | int) -> Any:
-        """Get the content at a path below the API.
+        """Return the content at a path of the API.
 
         Raises:
-            ForgeRefused, ForgeAway: as below.
+            ForgeRefused: the forge refuses the request.
+            ForgeAway: the forge does not answer, or wants to rest.
         """
         return (await self._page(self._address(path, query)))[0]
 
     async def find(self, path: str, **query: str | int) -> Any:
-        """As `get`; None where there is nothing, or nothing that we may see."""
+        """Like `get`, but return None if there is nothing, or nothing that the token may see."""
         try:
             return await self.get(path, **query)
         except ForgeRefused as refused:
@@ -79,7 +81,7 @@ class Client:
             raise
 
     async def pages(self, path: str, key: str = "", **query: str | int) -> list[Mapping[str, Any]]:
-        """All rows of a list, page by page; `key` is where the rows stand in an answer that is no list itself."""
+        """Return all rows of a list, page by page; `key` names the list in an answer that is an object."""
         rows: list[Mapping[str, Any]] = []
         address = self._address(path, query)
         for _ in range(MAX_PAGES):
@@ -89,18 +91,18 @@ class Client:
                 raise ForgeAway(f"the answer to {path} is no list")
             rows += part
             if not following:
-                if len(part) >= PER_PAGE:  # a page that is full does not change when another one follows it
+                if len(part) >= PER_PAGE:  # a full page does not change when a next one appears
                     self._cache.pop(address, None)
                 break
             address = following
         return rows
 
     async def send(self, method: str, path: str, body: Mapping[str, object]) -> Any:
-        """Write something; what the forge answers.
+        """Send a write request and return the forge's answer.
 
         Raises:
-            ForgeRefused: it will not have it.
-            ForgeAway: it does not answer, or wants to be left alone; it may have taken what was sent.
+            ForgeRefused: the forge refuses the request.
+            ForgeAway: the forge does not answer, or wants to rest; it may have accepted the request anyway.
         """
         answer = await self._send_request(method, self._address(path, {}), {}, json.dumps(body).encode())
         return _json(answer.content, path) if answer.content else None
@@ -114,7 +116,7 @@ class Client:
         return f"{self._base}{path}" + (f"?{urlencode(query)}" if query else "")
 
     async def _page(self, address: str) -> tuple[Any, str]:
-        """Get the content at an address, and the address of the next page."""
+        """Return the content at an address, and the address of the next page."""
         cached = self._cache.get(address)
         answer = await self._send_request("GET", address, {"If-None-Match": cached.etag} if cached else {}, None)
         if answer.status_code == 304 and cached:
@@ -129,7 +131,7 @@ class Client:
         return content, following
 
     def _following(self, answer: httpx.Response) -> str:
-        """The next page of a list, which must lie where this one does."""
+        """Return the address of a list's next page, which must be on the same host; empty if there is none."""
         link = answer.links.get("next", {}).get("url", "")
         if not link:
             return ""
@@ -152,7 +154,7 @@ class Client:
             )
         typed = {"Content-Type": "application/json"} if body is not None else {}
         try:
-            async with asyncio.timeout(self._request_s):  # httpx allows as much for each part of an answer
+            async with asyncio.timeout(self._request_s):  # httpx's own timeout applies to each part of an answer
                 answer = await self._http.request(method, address, headers={**typed, **headers}, content=body)
         except (httpx.HTTPError, httpx.StreamError, OSError) as error:
             raise ForgeAway(f"the forge does not answer: {type(error).__name__}") from None
@@ -175,7 +177,7 @@ class Client:
         raise ForgeRefused(status, f"the forge refuses it (HTTP {status})" + (f": {message}" if message else ""))
 
     def _rest_s(self, answer: httpx.Response, message: str) -> float | None:
-        """How long to leave the forge alone where its limit is reached; None where this is another matter."""
+        """Return how many seconds to leave the forge alone if its rate limit is reached; None for any other error."""
         status, headers = answer.status_code, answer.headers
         spent = headers.get("x-ratelimit-remaining", headers.get("ratelimit-remaining")) == "0"
         if status not in {403, 429} or not (
@@ -199,19 +201,19 @@ class Client:
         return max(0.0, min(LONGEST_REST_S, (at - self._clock()).total_seconds()))
 
     def _until(self, seconds: str) -> float | None:
-        """How long it is until a time in seconds since 1970."""
+        """Return the seconds until a Unix time, or None."""
         if not seconds.isdigit() or len(seconds) > 12:
             return None
         return (datetime.fromtimestamp(int(seconds), UTC) - self._clock()).total_seconds() + 1.0
 
 
 def segment(text: str) -> str:
-    """A text as one part of a path."""
+    """Escape a text as one segment of a path."""
     return quote(text, safe="")
 
 
 def text_of(value: object) -> str:
-    """A text of an answer, which may be missing."""
+    """Return a text of an answer; empty if it is missing."""
     return value if isinstance(value, str) else ""
 
 
@@ -223,7 +225,7 @@ def _json(content: bytes, what: str) -> Any:
 
 
 def _message(answer: httpx.Response) -> str:
-    """Return the forge's message of a refusal, on one line."""
+    """Return the forge's message in a refusal, on one line."""
     try:
         content = json.loads(answer.content)
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""The repository and the forge that a setting means, the way to reach it, and the class that speaks to it.
+"""Reads the repository and the forge from a setting, and finds the class that speaks to the forge.
 
-An owner gives the address that his browser shows. The forge's kind follows from the host where that is well known, and
-is named in the settings (`forge_kinds`) where the forge is his own.
+An owner gives the address that the browser shows. The forge's kind follows from a well-known host; for a self-hosted
+forge the settings name it (`forge_kinds`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KINDS: Mapping[str, str] = {
     "gitea": "nightshift.remote.forges.gitea:Gitea",
     "forgejo": "nightshift.remote.forges.gitea:Gitea",
 }
-"""Each kind with the class that speaks to it, which is loaded when it is first wanted."""
+"""Maps each kind to the class that speaks to it, which is imported on first use."""
 KNOWN: Mapping[str, str] = {
     "github.com": "github", "gitlab.com": "gitlab", "codeberg.org": "forgejo", "gitea.com": "gitea",
 }  # fmt: skip
@@ -36,9 +36,9 @@ _NAME = re.compile(r"[\w.-]+(/[\w.-]+)+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """A repository at a forge (`project`, such as `octo/hello`) and the checkout of it on this machine (`repo`).
+    """A repository at a forge (`project`, such as `octo/hello`) and its checkout on this machine (`repo`).
 
-    `site` is where the forge's own addresses begin, with the scheme.
+    `site` is the base address of the forge, with the scheme.
     """
 
     kind: str
@@ -49,17 +49,17 @@ class Connection:
 
     @property
     def address(self) -> str:
-        """As a browser shows it."""
+        """The repository's address, as a browser shows it."""
         return f"{self.site}/{self.project}"
 
     @property
     def pull_sign(self) -> str:
-        """The sign before the number of a pull request."""
+        """The character before the number of a pull request."""
         return "!" if self.kind == "gitlab" else "#"
 
     @property
     def id(self) -> str:
-        """The beginning of the keys of tasks: `gh:octo/hello`, with the host where it is the owner's own."""
+        """The prefix of tasks' keys: `gh:octo/hello`, with the host for a self-hosted forge."""
         host = self.site.partition("://")[2]
         return f"{SHORT[self.kind]}:{self.project if host in KNOWN else f'{host}/{self.project}'}"
 
@@ -67,15 +67,15 @@ class Connection:
 def connections(
     repos: Mapping[str, str], kinds: Mapping[str, str], token_of: Callable[[str, str], str]
 ) -> tuple[Connection, ...]:
-    """The connections that the settings ask for.
+    """Return the connections that the settings ask for.
 
     Args:
-        repos: the address of each repository, and the folder of its checkout.
-        kinds: the kind of forge at a host, or at an address that begins so.
-        token_of: the token for a kind and a host; empty where there is none.
+        repos: maps the address of each repository to the folder of its checkout.
+        kinds: maps a host, or the beginning of an address, to the kind of forge.
+        token_of: returns the token for a kind and a host; empty if there is none.
 
     Raises:
-        ConfigError: lists the faults, each with the mend.
+        ConfigError: lists all faults, each with its fix.
     """
     faults: list[str] = []
     parsed_connections: list[Connection] = []
@@ -116,12 +116,12 @@ def _begins(address: str, prefix: str) -> bool:
 
 
 def open_forge(connection: Connection, clock: Clock, **options: Any) -> tuple[Forge, Client]:
-    """Open the forge of a repository, and its client, which is to be closed.
+    """Open the forge of a repository; returns also its client, which the caller closes.
 
     Args:
-        connection: which.
-        clock: the time, by which rests are counted.
-        options: for `Client`.
+        connection: the repository.
+        clock: returns the current time, for rests.
+        options: further arguments of `Client`.
     """
     module, _, name = KINDS[connection.kind].partition(":")
     forge_class = getattr(import_module(module), name)
@@ -130,13 +130,13 @@ def open_forge(connection: Connection, clock: Clock, **options: Any) -> tuple[Fo
 
 
 class Checked:
-    """A forge whose answers are taken for what they are: one of another form is no answer (`ForgeAway`)."""
+    """A forge whose malformed answers raise `ForgeAway`."""
 
     def __init__(self, forge: Forge) -> None:
         self._forge = forge
 
     async def look(self, watch: Watch) -> Seen:
-        """See `Forge`."""
+        """See `Forge.look`."""
         with _readable():
             seen = await self._forge.look(watch)
         if not seen.branch:
@@ -144,12 +144,12 @@ class Checked:
         return seen
 
     async def comment(self, comment: Comment) -> str:
-        """See `Forge`."""
+        """See `Forge.comment`."""
         with _readable():
             return await self._forge.comment(comment)
 
     async def propose(self, proposal: Proposal) -> Pull:
-        """See `Forge`."""
+        """See `Forge.propose`."""
         with _readable():
             return await self._forge.propose(proposal)
 

@@ -1,7 +1,8 @@
-"""Gitea and Forgejo: their REST API, version 1, which both speak.
+"""Gitea and Forgejo: their REST API, version 1, which both support.
 
-Whether somebody may give the agent work is his permission for the repository, which is asked for once for each writer
-and look; only a token of one of the repository's administrators may ask. The checks of a commit are its statuses.
+A person may give the agent work if the person has write permission for the repository. The permission is requested once
+per writer and look; only a token of one of the repository's administrators may request it. The checks of a commit are
+its statuses.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ class Gitea:
     """One repository; see `remote.forges.port.Forge`.
 
     Args:
-        client: speaks to the API.
+        client: client for the API.
         project: owner and name.
     """
 
@@ -39,7 +40,7 @@ class Gitea:
         return {"Accept": "application/json", **({"Authorization": f"token {token}"} if token else {})}
 
     async def look(self, watch: Watch) -> Seen:
-        """Find what is there now."""
+        """See `Forge.look`."""
         self._permitted.clear()
         repository: Row = await self._client.get(self._root)
         rows = await self._client.pages(
@@ -62,7 +63,7 @@ class Gitea:
         return await pulls_of(self._client, watch, at, {row["number"]: row for row in rows}, self._full_pull, _pull)
 
     async def _full_pull(self, row: Row) -> Pull:
-        """An open pull request with its remarks and checks."""
+        """Return an open pull request with its remarks and checks."""
         number = row["number"]
         comments = await self._client.pages(f"{self._root}/issues/{number}/comments")
         remarks = [await self._remark("c", each) for each in comments]
@@ -75,7 +76,7 @@ class Gitea:
         return _pull(row, tuple(remarks), await self._list_failed_checks(text_of(row["head"]["sha"])))
 
     async def _list_failed_checks(self, commit: str) -> tuple[Check, ...] | None:
-        """The statuses of a commit that failed; None while some have not ended."""
+        """List the failed statuses of a commit; None while some have not ended."""
         rows = await self._client.pages(f"{self._root}/commits/{commit}/status", "statuses", limit=PER_PAGE)
         if any(row["status"] == "pending" for row in rows):
             return None
@@ -88,15 +89,15 @@ class Gitea:
         )
 
     async def comment(self, comment: Comment) -> str:
-        """Write the comment, or change it where it is there; its id."""
+        """Write the comment, or update it if it exists; return its id."""
         at = f"{self._root}/issues"
         paths = CommentPaths(all=f"{at}/{comment.number}/comments", each=f"{at}/comments", method="PATCH", query={})
         return await self._commenter.write(comment, paths)
 
     async def propose(self, proposal: Proposal) -> Pull:
-        """Open the pull request, or find the one that this branch has already, whatever became of it."""
+        """Open the pull request, or return the one that this branch already has, in any state."""
         body = {
-            "title": f"WIP: {proposal.title}",  # what makes a draft here
+            "title": f"WIP: {proposal.title}",  # this prefix marks a draft
             "head": proposal.branch,
             "base": proposal.base,
             "body": proposal.text,
@@ -144,7 +145,7 @@ class Gitea:
 
 
 def _is_ours(row: Row) -> bool:
-    """Whether its branch lies in this repository, not in a fork of it."""
+    """Check whether the pull request's branch is in this repository, not in a fork."""
     return bool(row["head"].get("repo_id") == row["base"].get("repo_id"))
 
 

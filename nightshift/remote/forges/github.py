@@ -1,7 +1,7 @@
 """GitHub, and GitHub Enterprise: its REST API, version 2022-11-28.
 
-Whether somebody may give the agent work is what GitHub itself says of him (`author_association`). The checks of a
-commit are its check runs and its statuses together.
+GitHub's `author_association` decides whether a person may give the agent work. The checks of a commit are its check
+runs and its statuses together.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from nightshift.remote.forges.steps import Commenter, CommentPaths, Row, foremos
 VERSION = "2022-11-28"
 PERMITTED = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
 BAD = frozenset({"failure", "timed_out", "startup_failure"})
-"""Conclusions of check runs that something can be done about."""
+"""Conclusions of check runs that a change may fix."""
 BAD_STATES = frozenset({"failure", "error"})
 
 
@@ -35,7 +35,7 @@ class GitHub:
     """One repository; see `remote.forges.port.Forge`.
 
     Args:
-        client: speaks to the API.
+        client: client for the API.
         project: owner and name.
     """
 
@@ -56,7 +56,7 @@ class GitHub:
         return {**named, "Authorization": f"Bearer {token}"} if token else named
 
     async def look(self, watch: Watch) -> Seen:
-        """Find what is there now."""
+        """See `Forge.look`."""
         repository: Row = await self._client.get(self._root)
         rows = await self._client.pages(f"{self._root}/issues", state="open", labels=watch.label, per_page=PER_PAGE)
         labelled_rows = {row["number"]: row for row in rows if "pull_request" not in row}
@@ -74,7 +74,7 @@ class GitHub:
         return await pulls_of(self._client, watch, at, {row["number"]: row for row in rows}, self._full_pull, _pull)
 
     async def _full_pull(self, row: Row) -> Pull:
-        """An open pull request with its remarks and checks."""
+        """Return an open pull request with its remarks and checks."""
         number, head = row["number"], text_of(row["head"]["sha"])
         comments = await self._client.pages(f"{self._root}/issues/{number}/comments", per_page=PER_PAGE)
         lines = await self._client.pages(f"{self._root}/pulls/{number}/comments", per_page=PER_PAGE)
@@ -87,7 +87,7 @@ class GitHub:
         return _pull(row, remarks, await self._list_failed_checks(head))
 
     async def _list_failed_checks(self, commit: str) -> tuple[Check, ...] | None:
-        """The checks of a commit that failed; None while some have not ended."""
+        """List the failed checks of a commit; None while some have not ended."""
         at = f"{self._root}/commits/{commit}"
         runs = await self._client.pages(f"{at}/check-runs", "check_runs", per_page=PER_PAGE)
         statuses = await self._client.pages(f"{at}/status", "statuses", per_page=PER_PAGE)
@@ -98,7 +98,7 @@ class GitHub:
         return tuple(_checks(runs, statuses))
 
     async def comment(self, comment: Comment) -> str:
-        """Write the comment, or change it where it is there; its id."""
+        """Write the comment, or update it if it exists; return its id."""
         at = f"{self._root}/issues"
         paths = CommentPaths(
             all=f"{at}/{comment.number}/comments", each=f"{at}/comments", method="PATCH", query={"per_page": PER_PAGE}
@@ -106,7 +106,7 @@ class GitHub:
         return await self._commenter.write(comment, paths)
 
     async def propose(self, proposal: Proposal) -> Pull:
-        """Open the pull request, or find the one that this branch has already, whatever became of it."""
+        """Open the pull request, or return the one that this branch already has, in any state."""
         body: dict[str, object] = {"head": proposal.branch, "base": proposal.base, "body": proposal.text}
 
         async def opened() -> Pull:

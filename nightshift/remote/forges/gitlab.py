@@ -1,7 +1,7 @@
-"""GitLab: its REST API, version 4. What is a pull request elsewhere is a merge request here.
+"""GitLab: its REST API, version 4. GitLab calls a pull request a merge request.
 
-Whether somebody may give the agent work is his level of access to the project, which is asked for once for each writer
-and look. The checks of a commit are its statuses, among which GitLab counts the jobs of its pipelines.
+A person may give the agent work if the person's access level for the project is high enough. The level is requested
+once per writer and look. The checks of a commit are its statuses, which in GitLab include the jobs of its pipelines.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from nightshift.remote.forges.port import Check, Comment, Issue, Person, Proposa
 from nightshift.remote.forges.steps import Commenter, CommentPaths, Row, foremost, found_or_made, issues_of, pulls_of
 
 DEVELOPER = 30
-"""The level of access from which on one may push to the project."""
+"""The lowest access level that may push to the project."""
 RUNNING = frozenset({
     "created", "waiting_for_resource", "preparing", "waiting_for_callback", "pending", "running", "canceling",
 })  # fmt: skip
-"""Statuses that end by themselves; a job that is started by hand, or at a later time, is not waited for."""
+"""Statuses that end without action. A job that is started manually, or at a later time, is not waited for."""
 STATES = {"opened": PullState.OPEN, "locked": PullState.OPEN, "merged": PullState.MERGED, "closed": PullState.CLOSED}
 
 
@@ -23,7 +23,7 @@ class GitLab:
     """One project; see `remote.forges.port.Forge`.
 
     Args:
-        client: speaks to the API.
+        client: client for the API.
         project: its path, with its groups.
     """
 
@@ -43,7 +43,7 @@ class GitLab:
         return {"PRIVATE-TOKEN": token} if token else {}
 
     async def look(self, watch: Watch) -> Seen:
-        """Find what is there now."""
+        """See `Forge.look`."""
         self._levels.clear()
         project: Row = await self._client.get(self._root)
         rows = await self._client.pages(f"{self._root}/issues", state="opened", labels=watch.label, per_page=PER_PAGE)
@@ -65,7 +65,7 @@ class GitLab:
         return await pulls_of(self._client, watch, at, {row["iid"]: row for row in rows}, self._full_pull, _pull)
 
     async def _full_pull(self, row: Row) -> Pull:
-        """An open merge request with its remarks and checks."""
+        """Return an open merge request with its remarks and checks."""
         notes = await self._client.pages(
             f"{self._root}/merge_requests/{row['iid']}/notes", sort="asc", order_by="created_at", per_page=PER_PAGE
         )
@@ -75,7 +75,10 @@ class GitLab:
         return _pull(row, tuple(remarks), await self._list_failed_checks(text_of(row["sha"])))
 
     async def _list_failed_checks(self, commit: str) -> tuple[Check, ...] | None:
-        """The statuses of a commit that failed and may not; None while some have not ended."""
+        """List the failed statuses of a commit, except those that are allowed to fail.
+
+        None while some have not ended.
+        """
         rows = await self._client.pages(f"{self._root}/repository/commits/{commit}/statuses", per_page=PER_PAGE)
         if any(row["status"] in RUNNING for row in rows):
             return None
@@ -86,13 +89,13 @@ class GitLab:
         )
 
     async def comment(self, comment: Comment) -> str:
-        """Write the comment, or change it where it is there; its id."""
+        """Write the comment, or update it if it exists; return its id."""
         at = f"{self._root}/{'merge_requests' if comment.on_pull else 'issues'}/{comment.number}/notes"
         query: dict[str, str | int] = {"sort": "asc", "order_by": "created_at", "per_page": PER_PAGE}
         return await self._commenter.write(comment, CommentPaths(all=at, each=at, method="PUT", query=query))
 
     async def propose(self, proposal: Proposal) -> Pull:
-        """Open the merge request, or find the one that this branch has already, whatever became of it."""
+        """Open the merge request, or return the one that this branch already has, in any state."""
         body = {
             "source_branch": proposal.branch,
             "target_branch": proposal.base,

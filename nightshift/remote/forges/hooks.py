@@ -1,8 +1,10 @@
-"""Whether a webhook was sent by a forge that knows the owner's secret. Its content is never looked at: it is a hint.
+"""Checks whether a webhook was sent by a forge that knows the owner's secret.
 
-GitHub signs the body (`X-Hub-Signature-256`), Gitea and Forgejo do as well under their own names, and GitLab sends the
-secret itself (`X-Gitlab-Token`). An old message that is sent again is as good as a new one, since all that follows is a
-look at the forge.
+Its content is never read: it is only a hint.
+
+GitHub signs the body (`X-Hub-Signature-256`), Gitea and Forgejo do as well under their own header names, and GitLab
+sends the secret itself (`X-Gitlab-Token`). Replaying an old message is harmless, since a webhook only causes a look at
+the forge.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ _PREFIXED, _PLAIN, _SECRET = "x-hub-signature-256", ("x-gitea-signature", "x-for
 
 
 def is_signed(headers: Mapping[str, str], body: bytes, secret: str) -> bool:
-    """Tell whether one of the signatures in the headers (names in lower case) is right."""
+    """Check whether one of the signatures in the headers (names in lower case) is correct."""
     right = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
     shown = [(headers.get(_PREFIXED, "").removeprefix("sha256="), right), (headers.get(_SECRET, ""), secret)]
     shown += [(headers.get(name, ""), right) for name in _PLAIN]
@@ -23,7 +25,7 @@ def is_signed(headers: Mapping[str, str], body: bytes, secret: str) -> bool:
 
 
 def _same(sent: str, right: str) -> bool:
-    """Compare digests: of two texts the time would tell whether they are as long as each other."""
+    """Compare digests, because comparing texts of different length would reveal the length through timing."""
     sent_digest, right_digest = (
         hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in (sent, right)
     )

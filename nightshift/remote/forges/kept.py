@@ -1,7 +1,7 @@
-"""The memory of each issue over restarts: its task, the comments on it, its pull request and follow-ups.
+"""The stored state of each issue across restarts: its task, the comments on it, its pull request and follow-ups.
 
-None of it is needed to be right. Tasks are found again by their keys, comments by their markers, pull requests by their
-branches; what is kept here spares looking for them, and tells what has changed since.
+Correctness does not depend on it. Tasks are found again by their keys, comments by their markers, pull requests by
+their branches. This state saves looking for them, and shows what has changed.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from nightshift.remote.forges.port import PullState
 
 MOST = 500
-"""So many issues are kept; beyond it those go first that have come to their end."""
+"""Maximum number of issues kept; beyond it, issues that are over are removed first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Followup:
-    """A task that a comment or a failed check asked for; `pushed` is the last of its commits that the forge has."""
+    """A task that a comment or a failed check asked for; `pushed` is its last commit that the forge has."""
 
     key: str
     task_id: int
@@ -29,12 +29,12 @@ class Followup:
 
     @property
     def of_checks(self) -> bool:
-        """Whether failed checks asked for it."""
-        return self.part.startswith("checks:") or ":checks:" in self.key  # the part was not always kept
+        """True if failed checks asked for it."""
+        return self.part.startswith("checks:") or ":checks:" in self.key  # older records have no part
 
     @property
     def of_issue(self) -> bool:
-        """Whether a comment on the issue itself asked for it."""
+        """True if a comment on the issue itself asked for it."""
         return self.part.startswith("i")
 
 
@@ -52,16 +52,16 @@ class KeptPull:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tracked:
-    """One issue. `text`, `said` and a pull request's `said` are digests of what was read, and what was written."""
+    """One issue. `text`, `said` and a pull request's `said` are digests of the text read, and of the texts written."""
 
     number: int
     key: str
     wanted: bool = True
-    """Whether it is open and has the label."""
+    """True if the issue is open and has the label."""
     text: str = ""
     task_id: int | None = None
     fault: str = ""
-    """Why there is no task, or what is wrong with its labels, for whoever wrote them."""
+    """Why there is no task, or what is wrong with its labels, for the issue's author."""
     note: str = ""
     comment: str = ""
     said: str = ""
@@ -71,18 +71,18 @@ class Tracked:
 
     @property
     def over(self) -> bool:
-        """Whether nothing more is expected: it is closed, and its pull request, if there was one, as well."""
+        """True if nothing more is expected: the issue is closed, and so is its pull request, if there was one."""
         return not self.wanted and (self.pull is None or self.pull.state is not PullState.OPEN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """All of one connection."""
+    """The stored state of one connection."""
 
     issues: Mapping[int, Tracked] = field(default_factory=dict)
 
     def with_issue(self, tracked: Tracked) -> Kept:
-        """The same with this issue as it is now."""
+        """Return a copy with this issue added or replaced."""
         issues = {**self.issues, tracked.number: tracked}
         surplus = len(issues) - MOST
         if surplus > 0:

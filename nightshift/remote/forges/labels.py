@@ -1,7 +1,8 @@
-"""Labels that say more of a task: `nightshift:priority-2`, `nightshift:budget-1`, `nightshift:review`.
+"""Labels that set options of a task: `nightshift:priority-2`, `nightshift:budget-1`, `nightshift:review`.
 
-A label is `<label>:<name>` or `<label>:<name>-<value>`; forges with scoped labels write two colons. Whoever may label
-issues may set these, so they name what a task may take and who reads it, and nothing that lets code through.
+A label is `<label>:<name>` or `<label>:<name>-<value>`; forges with scoped labels use two colons. Everybody who may
+label issues can set these. So they set only properties, limits and reviewers of a task, and nothing that relaxes the
+acceptance of code.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ NAMES = (*_FIELDS, *_LIMITS, *sorted(_SWITCHES))
 
 
 def read(labels: Iterable[str], label: str) -> tuple[dict[str, Any], list[str]]:
-    """Fields of a task, for `core.tasks.submission.parse_spec`, and what is wrong with labels, in sentences."""
+    """Return the fields of a task, for `core.tasks.submission.parse_spec`, and the faults of labels, in sentences."""
     fields: dict[str, Any] = {}
     faults: list[str] = []
     for each in labels:

@@ -1,7 +1,7 @@
-"""All connections of the daemon: looks at each at its pace, sooner where something happened, and tells how they stand.
+"""All connections of the daemon: polls each at its interval, sooner after a hint, and reports their states.
 
-A turn is a short periodic job. A look at a forge is due every `forge_poll_s`, or at once after a hint: a webhook, whose
-content is not believed, only that it came. What a task did is told at the next turn without a look.
+A turn is a short periodic job. A forge is polled every `forge_poll_s`, or soon after a hint (a webhook, whose content
+is not trusted). Progress of tasks is reported at the next turn without polling.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from nightshift.remote.forges.sync import Services, Sync
 from nightshift.storage.db.codec import to_json_value
 
 HINT_S = 5.0
-"""The least time between two looks at a forge, whatever comes in between."""
+"""Minimum seconds between two looks at a forge, regardless of hints."""
 MOVES = frozenset({Kind.TASK_CLAIMED, Kind.TASK_MOVED, Kind.COMMIT_RECORDED, Kind.ASKED, Kind.ANSWERED})
 Opener = Callable[[Connection], tuple[Forge, Client]]
 
 
 class _Polled:
-    """A connection with when it is due."""
+    """A connection and the time of its next look."""
 
     def __init__(self, sync: Sync, client: Client) -> None:
         self.sync, self.client = sync, client
@@ -36,14 +36,14 @@ class _Polled:
 
 
 class Poller:
-    """Looks after all connections; on the workers' loop, but `hint` may be called from any thread.
+    """Serves all connections on the workers' loop; `hint` may be called from any thread.
 
     Args:
-        connections: what the settings ask for now.
-        poll_s: how often a forge is looked at, in seconds.
-        opener: makes what speaks to a forge.
-        services: what a connection needs of the daemon.
-        monotonic: seconds that never jump.
+        connections: returns the connections that the settings ask for now.
+        poll_s: returns the polling interval in seconds.
+        opener: opens the forge and client of a connection.
+        services: the daemon's services for a connection.
+        monotonic: monotonic clock, in seconds.
     """
 
     def __init__(
@@ -61,19 +61,19 @@ class Poller:
         self._noted_state: list[object] | None = None
 
     async def turn(self) -> None:
-        """Do what is due."""
+        """Do the work that is due."""
         await self._renew()
         await asyncio.gather(*map(self._serve, self._polled.values()))
         await self._note()
 
     def on_events(self, events: Sequence[Event]) -> None:
-        """Note what happened to tasks that a forge is told of; called on the writer's thread."""
+        """Record events of tasks that a forge must be told about; called on the writer's thread."""
         moved = {event.task_id for event in events if event.kind in MOVES}
         for each in list(self._polled.values()):
             each.has_news |= bool(moved & each.sync.tasks)
 
     def hint(self) -> tuple[str, ...]:
-        """Have a look at all connections soon; their addresses. A forge that rests goes on resting."""
+        """Make all connections look soon, and return their addresses. A resting forge is still left alone."""
         polled = list(self._polled.values())
         for each in polled:
             if each.due_at is not None:
@@ -81,7 +81,7 @@ class Poller:
         return tuple(each.sync.connection.address for each in polled)
 
     def statuses(self) -> tuple[ForgeStatus, ...]:
-        """How each connection stands."""
+        """Return the status of each connection."""
         return tuple(each.sync.status() for each in list(self._polled.values()))
 
     async def aclose(self) -> None:
@@ -90,7 +90,7 @@ class Poller:
             await each.client.aclose()
 
     async def _renew(self) -> None:
-        """Open what the settings ask for, and close what they do not any more."""
+        """Open connections that the settings ask for, and close those that they no longer contain."""
         wanted = self._connections()
         for gone in self._polled.keys() - set(wanted):
             await self._polled.pop(gone).client.aclose()
@@ -109,7 +109,7 @@ class Poller:
             await polled.sync.tell()
 
     async def _note(self) -> None:
-        """Keep how it stands for a status without a daemon, where that is new."""
+        """Store the statuses if they changed, for a status command without a daemon."""
         state: list[object] = [
             (each.address, each.fault, each.issues, each.pulls, each.notes) for each in self.statuses()
         ]

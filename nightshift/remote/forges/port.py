@@ -1,7 +1,7 @@
-"""The port to every forge, in three methods, and the values that go back and forth.
+"""The interface to every forge, in three methods, and the values that they exchange.
 
-A forge is only ever compared with what Nightshift knows: `look` gives what is there now, and whatever follows from the
-difference is done in a way that can be done again. So nothing depends on having seen each change as it happened.
+A forge's state is always compared with Nightshift's: `look` returns the current state, and every action that follows
+from a difference can be repeated safely. So nothing depends on seeing each single change.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nightshift.core.errors import NightshiftError
 
 
 class ForgeRefused(NightshiftError):
-    """The forge understood a request and refuses it; asking again will not help before somebody changes something."""
+    """The forge understood a request and refuses it; asking again will not help until something is changed."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -23,7 +23,7 @@ class ForgeRefused(NightshiftError):
 
 
 class ForgeAway(NightshiftError):
-    """The forge does not answer, or wants to be left alone for `rest_s` seconds; None where it does not say."""
+    """The forge does not answer, or wants to be left alone for `rest_s` seconds (None if it does not say how long)."""
 
     def __init__(self, why: str, rest_s: float | None = None) -> None:
         super().__init__(why)
@@ -40,7 +40,7 @@ class PullState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
-    """The author of a text; `permitted` tells whether he may give the repository's agent work."""
+    """The author of a text; `permitted` is True if this person may give the repository's agent work."""
 
     name: str
     permitted: bool = False
@@ -48,7 +48,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issue:
-    """An issue as it is now; one that is gone is not `open` and has no text."""
+    """An issue as it is now; a deleted issue is not `open` and has no text."""
 
     number: int
     title: str = ""
@@ -58,14 +58,14 @@ class Issue:
     labels: tuple[str, ...] = ()
     open: bool = False
     remarks: tuple[Remark, ...] | None = None
-    """The remarks on it; looked up for those of `Watch.issues` that are open, None for others."""
+    """The remarks on the issue; only read for open issues in `Watch.issues`, None for others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """A comment. `id` is unique within the repository; `path` and `line` say what it stands at.
+    """A comment. `id` is unique within the repository, and begins with `i` for a comment on an issue itself.
 
-    Of one on an issue itself the `id` begins with `i`.
+    `path` and `line` are the location that a comment refers to.
     """
 
     id: str
@@ -75,17 +75,17 @@ class Remark:
     path: str = ""
     line: int | None = None
     quoted: str = ""
-    """The lines of the change that it stands at, where the forge shows them."""
+    """The lines of the change that the comment refers to, if the forge gives them."""
 
     @property
     def on_issue(self) -> bool:
-        """Whether it stands on an issue itself, and not on a pull request."""
+        """True for a comment on an issue itself, False on a pull request."""
         return self.id.startswith("i")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """A check of a commit that ended badly."""
+    """A failed check of a commit."""
 
     name: str
     text: str = ""
@@ -96,8 +96,8 @@ class Check:
 class Pull:
     """A pull request as it is now.
 
-    `head` is the full id of its newest commit. Remarks and checks are looked up while it is open; `failed` is None as
-    long as checks are still running.
+    `head` is the full id of its newest commit. Remarks and checks are only read while it is open; `failed` is None
+    while checks are running.
     """
 
     number: int
@@ -113,8 +113,8 @@ class Pull:
 class Watch:
     """The issues and pull requests to look at.
 
-    `issues` are looked up one by one where they are not among the open ones with the label, `pulls` are those that were
-    opened here, `open_pulls` the ones among them that were open when they were last looked at.
+    Each of `issues` that is not among the open ones with the label is requested separately. `pulls` are the pull
+    requests that Nightshift opened, and `open_pulls` those of them that were open at the last look.
     """
 
     label: str
@@ -125,7 +125,7 @@ class Watch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """The result of a look: the open issues with the label, those that were asked for, and pull requests."""
+    """The result of a look: the open issues with the label, the requested issues, and pull requests."""
 
     branch: str
     """The repository's default branch."""
@@ -135,9 +135,9 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comment:
-    """The one comment on an issue or a pull request. It begins with `marker`, by which it is found again.
+    """Nightshift's single comment on an issue or a pull request. It begins with `marker`, by which it is found again.
 
-    `id` is the forge's, where it is known.
+    `id` is the forge's id, if it is known.
     """
 
     number: int
@@ -149,7 +149,7 @@ class Comment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A pull request to be opened as a draft: from `branch` into `base`."""
+    """A draft pull request to open, from `branch` into `base`."""
 
     branch: str
     base: str
@@ -161,13 +161,13 @@ class Forge(Protocol):
     """One repository at a forge. All methods raise `ForgeAway` and `ForgeRefused`."""
 
     async def look(self, watch: Watch) -> Seen:
-        """Find what is there now."""
+        """Return the current state of the watched issues and pull requests."""
         ...
 
     async def comment(self, comment: Comment) -> str:
-        """Write the comment, or change it where it is there; its id."""
+        """Write the comment, or update it if it exists; return its id."""
         ...
 
     async def propose(self, proposal: Proposal) -> Pull:
-        """Open the pull request, or find the one that this branch has already, whatever became of it."""
+        """Open the pull request, or return the one that this branch already has, in any state."""
         ...

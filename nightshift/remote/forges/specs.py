@@ -1,6 +1,6 @@
-"""Turns issues, comments and failed checks into tasks. Their text is data: cleaned, and marked as whose it is.
+"""Turns issues, comments and failed checks into tasks. Their text is data: it is cleaned, and its author is named.
 
-An HTML comment is taken out, because nobody sees it on the page: what a task asks for must be what its reader reads.
+HTML comments are removed because the page does not show them: a task must ask only for what people can read.
 """
 
 from __future__ import annotations
@@ -27,18 +27,21 @@ _HIDDEN = re.compile(r"<!--.*?(-->|\Z)", re.DOTALL)
 
 
 def clean_text(text: str, most: int = MAX_TEXT_CHARS) -> str:
-    """A text from a forge as one may read it: no hidden comments, no control characters, not too long."""
+    """Return a forge's text without hidden comments and control characters, cut to `most` characters."""
     return printable(_HIDDEN.sub("", text.replace("\r\n", "\n").replace("\0", "")), max_chars=most).strip()
 
 
 def line(text: str, most: int = 200) -> str:
-    """The same on one line."""
+    """Return the cleaned text on one line."""
     flat = " ".join(clean_text(text).split())
     return flat if len(flat) <= most else f"{flat[: most - 1]}…"
 
 
 def key(connection: Connection, number: int, part: str = "") -> str:
-    """The idempotency key of an issue's task, or of a follow-up (`part`): `gh:octo/hello#7`, `gh:octo/hello#7:c12`."""
+    """Return the idempotency key of an issue's task or of a follow-up (`part`).
+
+    For example `gh:octo/hello#7` and `gh:octo/hello#7:c12`.
+    """
     full_key = f"{connection.id}#{number}" + (f":{part}" if part else "")
     if len(full_key) <= MAX_KEY_CHARS:
         return full_key
@@ -46,10 +49,10 @@ def key(connection: Connection, number: int, part: str = "") -> str:
 
 
 def of_issue(connection: Connection, issue: Issue, label: str, base: str) -> tuple[TaskSpec, list[str]]:
-    """The task that an issue asks for, and what is wrong with its labels.
+    """Return the task that an issue asks for, and the faults of its labels.
 
     Raises:
-        InvalidTask: a label says something that no task may have.
+        InvalidTask: a label sets an invalid value.
     """
     fields, faults = labels.read(issue.labels, label)
     text = clean_text(issue.text)
@@ -60,10 +63,10 @@ def of_issue(connection: Connection, issue: Issue, label: str, base: str) -> tup
 
 
 def of_remark(connection: Connection, number: int, pull: Pull, remark: Remark, fields: Mapping[str, Any]) -> TaskSpec:
-    """The follow-up that a comment on the pull request of issue `number`, or on the issue itself, asks for.
+    """Return the follow-up that a comment asks for, on the pull request of issue `number` or on the issue itself.
 
     Raises:
-        InvalidTask: as `of_issue`.
+        InvalidTask: as for `of_issue`.
     """
     asked = _read_request(remark) or "See to what this comment is about."
     where = f" at line {remark.line}" if remark.line else ""
@@ -77,18 +80,18 @@ def of_remark(connection: Connection, number: int, pull: Pull, remark: Remark, f
 
 
 def words(connection: Connection, number: int, remark: Remark) -> str:
-    """Write the words to a task when somebody comments on its issue `number`; `is_heard` finds them again."""
+    """Return the message to a task for a comment on its issue `number`; `is_heard` recognises it later."""
     about = f"on issue #{number} of {connection.project}, by {line(remark.author.name, 80)}.)"
     return f"{clean_text(_read_request(remark), MAX_SAID_CHARS)}\n\n{_mark(remark, exactly=True)} {about}"
 
 
 def is_heard(messages: Iterable[str], remark: Remark, *, exactly: bool) -> bool:
-    """Whether a comment is among what was said to a task: as it is now, or in any wording."""
+    """Check whether a comment is among a task's messages: in its current version (`exactly`), or in any version."""
     return any(_mark(remark, exactly=exactly) in each for each in messages)
 
 
 def count_heard(messages: Iterable[str]) -> int:
-    """How many comments were passed on to a task."""
+    """Count the comments that were passed on to a task."""
     return sum(each.count("(Comment i") for each in messages)
 
 
@@ -104,10 +107,10 @@ def _read_request(remark: Remark) -> str:
 def of_checks(
     connection: Connection, number: int, pull: Pull, failed: Sequence[Check], fields: Mapping[str, Any]
 ) -> TaskSpec:
-    """The follow-up that the failed checks of a pull request's newest commit ask for.
+    """Return the follow-up for the failed checks of a pull request's newest commit.
 
     Raises:
-        InvalidTask: as `of_issue`.
+        InvalidTask: as for `of_issue`.
     """
     names = ", ".join(line(each.name, 80) for each in failed[:MAX_CHECKS])
     outputs = [
@@ -122,12 +125,12 @@ def of_checks(
 
 
 def checks_part(pull: Pull) -> str:
-    """The part of the key that a follow-up for failed checks has."""
+    """Return the part of the key for a follow-up of failed checks."""
     return f"checks:{pull.head[:40]}"
 
 
 def asks(remark: Remark) -> bool:
-    """Whether a comment is for the agent: its writer is permitted, and it stands at lines or begins `/nightshift`."""
+    """Check whether a comment is for the agent: by a permitted author, and on lines or beginning with `/nightshift`."""
     is_command = bool(COMMAND.match(remark.text.strip()))
     return remark.author.permitted and bool(remark.text.strip()) and (is_command or bool(remark.path))
 

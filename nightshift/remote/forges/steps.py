@@ -1,6 +1,6 @@
-"""The steps that all forges have in common: how things are looked up, and comments and pull requests made only once.
+"""The steps that all forges share: how to look things up, and how to create comments and pull requests only once.
 
-Each looks for what is there before it makes anything, so that it may be done again after an answer that never came.
+Each step looks for an existing object before it creates one, so it can be repeated if an answer was lost.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class CommentPaths:
 
 
 class Commenter:
-    """Writes our one comment on a thread, or changes it.
+    """Writes or updates Nightshift's single comment on a thread.
 
     Args:
-        client: speaks to the API.
+        client: client for the API.
     """
 
     def __init__(self, client: Client) -> None:
@@ -38,7 +38,7 @@ class Commenter:
         self._me: object = None
 
     async def write(self, comment: Comment, paths: CommentPaths) -> str:
-        """Write the comment, or change it where it is there; its id."""
+        """Write the comment, or update it if it exists; return its id."""
         body = {"body": f"{comment.marker}\n{comment.text}"}
         comment_id = comment.id or await self._find_comment(comment.marker, paths)
         if comment_id:
@@ -52,7 +52,7 @@ class Commenter:
         return str((await self._client.send("POST", paths.all, body))["id"])
 
     async def _find_comment(self, marker: str, paths: CommentPaths) -> str:
-        """The id of our comment with this marker; whoever else writes the marker is not us."""
+        """Return the id of our comment with this marker, or an empty string; other users' comments are ignored."""
         if self._me is None:
             self._me = (await self._client.get("/user"))["id"]
         rows = await self._client.pages(paths.all, "", **paths.query)
@@ -63,11 +63,11 @@ class Commenter:
 async def found_or_made(
     find: Callable[[], Awaitable[Pull | None]], make: Callable[[], Awaitable[Pull]], taken: int
 ) -> Pull:
-    """The pull request of a branch, which is opened where there is none.
+    """Return the pull request of a branch; open one if there is none.
 
     Args:
-        find: looks for it, whatever became of it.
-        make: opens it.
+        find: looks for a pull request in any state.
+        make: opens one.
         taken: the status with which the forge refuses a second one.
     """
     if pull := await find():
@@ -81,7 +81,7 @@ async def found_or_made(
 
 
 def foremost(pulls: Iterable[Pull]) -> Pull | None:
-    """Of the pull requests of one branch the open one, else the newest."""
+    """Return the open pull request of a branch, or else the newest one."""
     return max(pulls, key=lambda pull: (pull.state is PullState.OPEN, pull.number), default=None)
 
 
@@ -93,15 +93,15 @@ async def issues_of(
     read: Callable[[Row], Awaitable[Issue]],
     remarks: Callable[[int], Awaitable[tuple[Remark, ...]]],
 ) -> tuple[Issue, ...]:
-    """The open issues with the label, and those that are known, with what was said on them.
+    """Return the open issues with the label, and the known issues, with the remarks on them.
 
     Args:
-        client: speaks to the API.
-        watch: what is to be looked at.
-        at: the path below which each one is.
-        rows: the open ones with the label, by their numbers.
-        read: reads a row.
-        remarks: looks up what was said on one.
+        client: client for the API.
+        watch: what to look at.
+        at: parent path of the issues.
+        rows: the open issues with the label, by number.
+        read: converts a row.
+        remarks: fetches the remarks on an issue.
     """
     issues = {number: await read(row) for number, row in rows.items()}
     for number in watch.issues:
@@ -121,15 +121,15 @@ async def pulls_of(
     full: Callable[[Row], Awaitable[Pull]],
     brief: Callable[[Row], Pull],
 ) -> tuple[Pull, ...]:
-    """The pull requests of ours: those that are open with all about them, and those that were open until now.
+    """Return Nightshift's pull requests: open ones in full, and those that were open at the last look and have ended.
 
     Args:
-        client: speaks to the API.
-        watch: what is to be looked at.
-        at: the path below which each one is.
-        rows: all that are open, by their numbers.
-        full: looks up what was said of one and how its checks ended.
-        brief: reads the row alone.
+        client: client for the API.
+        watch: what to look at.
+        at: parent path of the pull requests.
+        rows: all open pull requests, by number.
+        full: fetches a pull request's remarks and check results.
+        brief: converts the row alone.
     """
     pulls = [await full(row) for number, row in rows.items() if number in watch.pulls]
     ended = [await client.find(f"{at}/{number}") for number in watch.open_pulls if number not in rows]

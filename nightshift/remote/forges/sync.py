@@ -1,8 +1,8 @@
-"""Keeps one repository at a forge and the queue in step: issues and comments come in, progress and branches go out.
+"""Synchronises one repository at a forge with the queue: issues and comments come in, progress and branches go out.
 
-A turn looks at what is there and does what is missing, each step so that it may be done again: a task has a key, a
-comment a marker, a pull request its branch. A daemon that dies between any two requests does the rest when it is back,
-and nothing twice. A forge that is away, or wants rest, gets it; what was to be done is found again afterwards.
+A turn compares the forge with the queue and does what is missing. Each step can be repeated: a task has a key, a
+comment a marker, a pull request its branch. A daemon that dies between two requests does the rest later, and nothing
+twice. A forge that is unavailable, or asks for rest, is left alone; the missing steps are found again afterwards.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ from nightshift.storage.db.state_store import StateStore
 FIRST_REST_S, LONGEST_REST_S = 30.0, 1800.0
 REFUSED_REST_S = 600.0
 AGAIN_S = 1800.0
-"""The pause before a refused step for one issue is tried again, unless the step changes."""
+"""Seconds before a refused step for one issue is tried again, unless the step changes."""
 ROUNDS = 3
-"""So many times the failed checks of a pull request become a task; more would go round in circles."""
+"""Number of tasks that failed checks of one pull request may cause; more would not converge."""
 CLOSED, SHUT = "its issue was closed, or lost its label", "its pull request was closed"
 OVER = "Its work is over: for what else is to be done, file another issue."
 UNSAID = "its comment was deleted, or asks for nothing any more"
@@ -64,9 +64,10 @@ UNSAID = "its comment was deleted, or asks for nothing any more"
 class Services:
     """The services of the daemon that a connection needs.
 
-    `push` takes a checkout, a branch and a task's id; `fetch` a checkout and a branch, and gives the name under which
-    it is here now, or "" where it is nowhere else; `evidence` takes a checkout and a commit; `base` gives the branch
-    that the owner set for a checkout, or None. These four block; `fetch` raises `GitError`.
+    `push` has the arguments checkout, branch and task id. `fetch` has the arguments checkout and branch; it returns the
+    local name of the fetched branch, or "" if there is no remote branch. `evidence` has the arguments checkout and
+    commit. `base` returns the branch that the owner set for a checkout, or None. These four block; `fetch` raises
+    `GitError`.
     """
 
     queue: QueueManager
@@ -85,9 +86,9 @@ class Sync:
     """One connection.
 
     Args:
-        connection: which repository.
-        forge: speaks to it.
-        services: what is needed of the daemon.
+        connection: the repository.
+        forge: the forge of the repository.
+        services: the daemon's services.
     """
 
     def __init__(self, connection: Connection, forge: Forge, services: Services) -> None:
@@ -101,23 +102,23 @@ class Sync:
         self._strangers = 0
         self._refused: dict[tuple[str, int], tuple[str, datetime, str]] = {}
 
-    # --- what others ask
+    # --- status
 
     @property
     def tasks(self) -> frozenset[int]:
-        """The tasks whose course is told at the forge."""
+        """The tasks whose progress is reported at the forge."""
         issues = (self._record or Kept()).issues.values()
         ids = (each for issue in issues for each in (issue.task_id, *(other.task_id for other in issue.followups)))
         return frozenset(each for each in ids if each is not None)
 
     @property
     def rests(self) -> bool:
-        """Whether the forge is to be left alone; a rest that the clock was set back from is over."""
+        """True if the forge is to be left alone. If the clock was set back during a rest, the rest is over."""
         until, now = self._rests_until, self._services.clock()
         return until is not None and now < until <= now + timedelta(hours=3)
 
     def status(self) -> ForgeStatus:
-        """How it stands."""
+        """Return the status of the connection."""
         issues = (self._record or Kept()).issues.values()
         strangers = (
             [f"{self._strangers} issues have the label and are by people who may not give tasks"]
@@ -139,15 +140,15 @@ class Sync:
     # --- a turn
 
     async def look(self) -> None:
-        """See what is new at the forge, and do what follows; nothing while it rests."""
+        """Look for changes at the forge and act on them; does nothing while the forge rests."""
         await self._minding(self._look)
 
     async def tell(self) -> None:
-        """Bring what stands at the forge up to date with the tasks, without looking for news."""
+        """Update the forge with the progress of tasks, without looking for changes there."""
         await self._minding(self._tell)
 
     async def _minding(self, job: Callable[[], Awaitable[None]]) -> None:
-        """Do it where the forge does not rest, and let it rest where it asks for that, or is away."""
+        """Run a job unless the forge rests; begin a rest if the forge asks for it, refuses, or is unavailable."""
         if self.rests:
             return
         try:
@@ -191,7 +192,7 @@ class Sync:
     # --- issues
 
     async def _take(self, issue: Issue) -> None:
-        """Let an issue become a task, or its task what the issue has become."""
+        """Submit the task of an issue, or update its task after the issue has changed."""
         label = self._services.label().lower()
         wanted = issue.open and label in {each.lower() for each in issue.labels}
         before = self._read_kept().issues.get(issue.number)
@@ -208,7 +209,7 @@ class Sync:
         await self._keep(replace(tracked, wanted=wanted))
 
     async def _submit_issue(self, tracked: Tracked, issue: Issue) -> Tracked:
-        """Submit the task of an issue, or change it; what is wrong is noted for whoever wrote the issue."""
+        """Submit or update the task of an issue; faults are recorded for the issue's author."""
         try:
             base = await self._base()
             spec, faults = specs.of_issue(self.connection, issue, self._services.label(), base)
@@ -220,7 +221,7 @@ class Sync:
         return replace(tracked, task_id=sent.task_id, fault=" ".join(faults), note=note if edited else tracked.note)
 
     async def _base(self) -> str:
-        """Return the branch from which tasks start, fetched now; where that cannot be had, the local one."""
+        """Return the branch from which tasks start, freshly fetched; the local branch if it cannot be fetched."""
         services, repo = self._services, self.connection.repo
         branch = await asyncio.to_thread(services.base, repo) or self._branch
         with self._begin_attempt("fetch", 0, branch) as attempt:
@@ -232,13 +233,13 @@ class Sync:
         return branch
 
     async def _refresh_base(self) -> None:
-        """Fetch again as long as a task has not begun: it starts from what is there then."""
+        """Fetch the base again while a task has not begun, because it will start from the latest state."""
         tasks = map(self._task, (each.task_id for each in self._read_kept().issues.values()))
         if any(task and not task.attempt and task.status not in ENDED for task in tasks):
             await self._base()
 
     async def _hear(self, issue: Issue) -> None:
-        """Pass on what is said on the issue while its task is open, or has failed; later on it asks for a follow-up."""
+        """Pass on comments on the issue while its task is open or failed; after that they ask for a follow-up."""
         tracked, queue = self._read_kept().issues.get(issue.number), self._services.queue
         for remark in filter(specs.asks, issue.remarks or ()):
             task = self._task(tracked.task_id) if tracked else None
@@ -252,19 +253,19 @@ class Sync:
                     await asyncio.wrap_future(queue.retry(task.id, Amendment(note=text)))
                 elif self._is_over(tracked, task) and tracked.note != OVER:
                     tracked = await self._keep(replace(tracked, note=OVER))
-            except IllegalMove:  # it ended just now; the next look sees that
+            except IllegalMove:  # the task ended just now; the next look sees that
                 continue
             except InvalidTask as error:
                 tracked = await self._keep(replace(tracked, note=f"A comment was not passed on: {_faults(error)}"))
 
     @staticmethod
     def _is_over(tracked: Tracked, task: Task) -> bool:
-        """Whether no follow-up can come of the issue any more."""
+        """Check whether the issue can no longer lead to a follow-up."""
         ended = tracked.pull is not None and tracked.pull.state is not PullState.OPEN
         return task.status is Status.DONE and (ended or task.ending is not Ending.COMMITTED)
 
     def _list_said(self, task: Task) -> list[str]:
-        """All that was said to a task, in its words and afterwards."""
+        """List all texts that a task was given: its description and later messages."""
         return [task.spec.description, *(each.text for each in self._services.queue.list_messages(task.id))]
 
     async def _submit(self, spec: TaskSpec) -> Submitted:
@@ -275,10 +276,10 @@ class Sync:
         return sent
 
     async def _change_task(self, sent: Submitted, spec: TaskSpec, withdrawn: str) -> str:
-        """Let a task that is known be what is asked for now; what there is to say of it."""
+        """Update an existing task to the current request; return a note for its author, or an empty string."""
         queue = self._services.queue
         task = queue.get(sent.task_id)
-        if task.status is Status.CANCELLED and task.reason == withdrawn:  # what took it away was taken back
+        if task.status is Status.CANCELLED and task.reason == withdrawn:  # the reason for withdrawing it is gone
             task = await asyncio.wrap_future(queue.retry(task.id))
         if not sent.differs:
             return ""
@@ -292,7 +293,7 @@ class Sync:
         return "It was edited after work had begun: its next attempt reads the new words." if begun else ""
 
     async def _withdraw(self, task_id: int | None, why: str) -> None:
-        """Cancel a task that has not begun; one that has goes on."""
+        """Cancel a task that has not begun; a task that has begun continues."""
         task = self._task(task_id)
         if task is not None and not task.attempt and task.status not in ENDED:
             await asyncio.wrap_future(self._services.queue.withdraw(task.id, why))
@@ -311,7 +312,7 @@ class Sync:
     async def _follow_one(
         self, tracked: Tracked, before: KeptPull, pull: Pull, issue: Issue | None, fields: Mapping[str, Any]
     ) -> None:
-        pull = replace(pull, branch=before.branch)  # it is ours, whatever an answer calls it
+        pull = replace(pull, branch=before.branch)  # the branch is ours, whatever name an answer gives
         pull = replace(pull, remarks=(*pull.remarks, *self._unheard(tracked, issue)))
         tracked = replace(tracked, pull=replace(before, state=pull.state))
         if pull.state is not PullState.OPEN:
@@ -321,7 +322,7 @@ class Sync:
             return
         try:
             asked = self._list_follow_ups(tracked, pull, fields)
-        except InvalidTask as error:  # a label says something that no task may have
+        except InvalidTask as error:  # a label sets an invalid value
             await self._keep(replace(tracked, fault=_faults(error)))
             return
         for part, (spec, what) in asked.items():
@@ -334,7 +335,7 @@ class Sync:
         await self._keep(tracked)
 
     def _unheard(self, tracked: Tracked, issue: Issue | None) -> Iterator[Remark]:
-        """Yield the remarks on the issue itself since its task was done."""
+        """Yield the remarks on the issue itself that its task was not given, after the task is done."""
         task = self._task(tracked.task_id)
         if issue and task and task.status is Status.DONE:
             messages = self._list_said(task)
@@ -343,7 +344,7 @@ class Sync:
     def _list_follow_ups(
         self, tracked: Tracked, pull: Pull, fields: Mapping[str, Any]
     ) -> dict[str, tuple[TaskSpec, str]]:
-        """The follow-ups that are asked for now, by what they came from, each with what it is about in a line."""
+        """List the follow-ups that are requested now, by their origin, each with a one-line description."""
         asked: dict[str, tuple[TaskSpec, str]] = {}
         for remark in filter(specs.asks, pull.remarks):
             spec = specs.of_remark(self.connection, tracked.number, pull, remark, fields)
@@ -356,7 +357,7 @@ class Sync:
         return asked
 
     def _to_be_mended(self, tracked: Tracked, pull: Pull) -> bool:
-        """Whether the checks failed at a commit of ours, nothing is under way, and it was not tried too often."""
+        """Check whether checks failed at a commit of ours, no follow-up is under way, and rounds are left."""
         ours = {tracked.pushed, *(each.pushed for each in tracked.followups)}
         open_ones = [each for each in map(self._task, (followup.task_id for followup in tracked.followups)) if each]
         rounds = sum(each.of_checks for each in tracked.followups)
@@ -364,7 +365,7 @@ class Sync:
         return bool(pull.failed) and pull.head in ours and not under_way and rounds < ROUNDS
 
     async def _submit_follow_up(self, tracked: Tracked, part: str, spec: TaskSpec, what: str) -> Tracked:
-        """Submit a follow-up once; one that was edited, or whose pull request was reopened, is changed."""
+        """Submit a follow-up once; update it if its comment was edited or its pull request was reopened."""
         text, key = _digest(spec.description), spec.key or ""
         earlier_followup = next((each for each in tracked.followups if each.key == key), None)
         task = self._task(earlier_followup.task_id) if earlier_followup else None
@@ -382,10 +383,10 @@ class Sync:
         followups = (*(each for each in tracked.followups if each.key != key), followup)
         return replace(tracked, followups=tuple(sorted(followups, key=lambda each: each.task_id)))
 
-    # --- what goes out
+    # --- outgoing changes
 
     async def _tell(self) -> None:
-        """Push what is done, open pull requests, and write how everything stands."""
+        """Push finished work, open pull requests, and write the progress comments."""
         for tracked in list(self._read_kept().issues.values()):
             if (task := self._task(tracked.task_id)) is not None:
                 tracked = await self._hand_over(tracked, task)  # noqa: PLW2901  the same issue, further on
@@ -394,7 +395,7 @@ class Sync:
                 await self._comment_pull(self._read_kept().issues[tracked.number])
 
     async def _hand_over(self, tracked: Tracked, task: Task) -> Tracked:
-        """Push the task's branch and open its pull request, then push what follow-ups added."""
+        """Push the task's branch and open its pull request, then push the commits of follow-ups."""
         committed = task.status is Status.DONE and task.ending is Ending.COMMITTED and task.commit and task.branch
         if not committed or (not tracked.pull and not tracked.wanted):
             return tracked
@@ -437,7 +438,7 @@ class Sync:
         return await self._keep(replace(tracked, followups=others))
 
     def _has_joined(self, task: Task, branch: str) -> bool:
-        """Whether a follow-up's commit is on the pull request's branch."""
+        """Check whether a follow-up's commit is on the pull request's branch."""
         entries = self._services.state.commits(5, task_id=task.id)
         return any(
             each.integrated and each.commit == task.commit and each.target == f"refs/heads/{branch}" for each in entries
@@ -499,7 +500,7 @@ class Sync:
                     reason = f" It is not on this branch: {texts.span(task.reason, services.mask)}"
             yield texts.describe_follow_up(task, each.what, evidence, services.mask, reason)
 
-    # --- what is kept
+    # --- stored state
 
     def _read_kept(self) -> Kept:
         if self._record is None:
@@ -512,7 +513,7 @@ class Sync:
         return f"forge:{self.connection.id}"
 
     async def _keep(self, tracked: Tracked) -> Tracked:
-        """Note an issue as it is now, where that is new."""
+        """Store an issue's state if it has changed."""
         if self._read_kept().issues.get(tracked.number) != tracked:
             self._record = self._read_kept().with_issue(tracked)
             await asyncio.wrap_future(self._services.state.set(self._state_key, to_json_value(self._record)))
@@ -523,7 +524,7 @@ class Sync:
             return None
         try:
             return self._services.queue.get(task_id)
-        except UnknownTask:  # the database is another one, or an older one
+        except UnknownTask:  # the database was replaced, or is an older one
             return None
 
     def _begin_attempt(self, what: str, number: int, text: str) -> _Attempt:
@@ -538,14 +539,14 @@ class Sync:
 
 
 class _Attempt:
-    """Something that a forge may refuse for one issue without harm to the others; the same is not tried too soon again.
+    """A step that a forge may refuse for one issue without affecting others. The same step is not repeated too soon.
 
     Args:
-        refused: what was refused, with its digest, the time and why.
-        key: what, and of which issue.
-        digest: of what is tried.
-        now: the time.
-        report: says that it was refused, once.
+        refused: refused steps by key: the digest, the time and the reason.
+        key: the step, and the number of its issue.
+        digest: digest of the step's content.
+        now: the current time.
+        report: reports a refusal and returns its text.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""The texts for a forge: the comment on an issue, the one on a pull request, and the pull request's own text.
+"""The texts for a forge: the comments on an issue and on a pull request, and the pull request's own text.
 
-Whatever comes from a task, a model or a person stands in a fence that it cannot close, or in a code span: there no
-forge takes a name for a mention, a number for a reference, a line for a command of its own, or a tag for HTML.
+All text from a task, a model or a person is put into a fence that it cannot close, or in a code span. There no forge
+interprets a name as a mention, a number as a reference, a line as a command, or a tag as HTML.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Mask = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """The evidence of a commit: a summary in words, and rows of what was tested and how it was judged."""
+    """The evidence of a commit: a summary in words, and rows with the tests and their verdicts."""
 
     commit: str
     summary: str = ""
@@ -35,12 +35,12 @@ class Evidence:
 
 
 def marker(key: str) -> str:
-    """Return the beginning of our comments; nobody sees it on the page."""
+    """Return the marker that begins our comments, which the page does not show."""
     return f"<!-- nightshift:{re.sub(r'[^A-Za-z0-9:/#._~-]', '_', key).replace('--', '-_')} -->"
 
 
 def fence(text: str, mask: Mask, most: int = MAX_QUOTED) -> str:
-    """A text that is shown as it is and does nothing."""
+    """Return the text in a fenced block, where it has no effect."""
     shown = printable(mask(text.strip()), max_chars=most)
     longest = max((len(run) for run in re.findall(r"`{3,}", shown)), default=2)
     fence = "`" * (longest + 1)
@@ -48,18 +48,18 @@ def fence(text: str, mask: Mask, most: int = MAX_QUOTED) -> str:
 
 
 def span(text: str, mask: Mask, most: int = 200) -> str:
-    """The same within a line, also of a table."""
+    """Return the text as a code span within a line, which may be in a table."""
     shown = line(mask(text), most).replace("`", "'").replace("|", "/")
     return f"`{shown}`" if shown else ""
 
 
 def title(text: str, mask: Mask) -> str:
-    """A title; a zero-width space keeps a name in it from being a mention."""
+    """Return a title, with a zero-width space that keeps a name in it from being a mention."""
     return line(mask(text), 120).replace("@", "@\u200b")
 
 
 def standing(task: Task, mask: Mask, questions: Sequence[str] = ()) -> str:
-    """How a task stands, in a paragraph that changes when that does and at no other time."""
+    """Describe the state of a task in a paragraph that changes only with that state."""
     name = f"Task {task.id}"
     match task.status:
         case Status.QUEUED | Status.SCHEDULED | Status.BLOCKED | Status.SHARED:
@@ -84,17 +84,17 @@ def _reason(task: Task, mask: Mask) -> str:
 
 
 def describe_heard(count: int) -> str:
-    """How much of what was said on the issue its task has been told."""
+    """Say how many comments on the issue were passed on to its task."""
     return f"Comments that were passed on to it: {count}."
 
 
 def progress(parts: Iterable[str]) -> str:
-    """The comment on an issue or a pull request."""
+    """Return the comment on an issue or a pull request."""
     return "**Nightshift**\n\n" + "\n\n".join(filter(None, parts))
 
 
 def became(number: int, sign: str, state: PullState) -> str:
-    """State the outcome of a pull request."""
+    """Return a sentence about the state of a pull request."""
     name = f"{sign}{number}"
     return {
         PullState.OPEN: f"Its draft is {name}. To have it changed, comment there: `/nightshift …`, or on lines.",
@@ -104,7 +104,7 @@ def became(number: int, sign: str, state: PullState) -> str:
 
 
 def proposal(task: Task, evidence: Evidence, branch: str, closes: int, mask: Mask) -> str:
-    """The text of a pull request: what was done, what it was tested by, and how to see for oneself."""
+    """Return the text of a pull request: the change, its tests, and how to verify it."""
     commit = evidence.commit
     rows = "\n".join(f"| {name} | {span(value, mask)} |" for name, value in evidence.rows)
     table = f"| what | evidence |\n| --- | --- |\n{rows}" if rows else "No evidence is stored with this commit."
@@ -125,7 +125,7 @@ def proposal(task: Task, evidence: Evidence, branch: str, closes: int, mask: Mas
 
 
 def describe_follow_up(task: Task, what: str, evidence: Evidence | None, mask: Mask, reason: str = "") -> str:
-    """One entry of the comment on a pull request: what was asked for, and what came of it."""
+    """Return one entry of the comment on a pull request: the request and its result."""
     commit = f" Its commit is {evidence.commit[:12]}." if evidence else ""
     rows = "; ".join(f"{name}: {value}" for name, value in evidence.rows) if evidence else ""
     shown = f"\n  {span(rows, mask, 600)}" if rows else ""

@@ -1,1 +1,1 @@
-"""Several nodes that share one queue: a thin store on PostgreSQL for what they must agree on."""
+"""Several nodes that share one queue, with a thin store on PostgreSQL for the state that they must agree on."""

@@ -1,4 +1,4 @@
-"""How this program reaches the shared database: over which way, and with which rights."""
+"""How this program connects to the shared database: the network path and the rights."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _VERIFYING = frozenset({"verify-ca", "verify-full"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """`address` is the server's, empty for a socket of this machine; `sslmode` is libpq's, as it was asked for.
+    """`address` is the server's, empty for a local socket. `sslmode` is libpq's, as requested.
 
-    `may_alter`: the user may alter the schema, which no node need do.
+    `may_alter` is True if the user may alter the schema, which no node needs.
     """
 
     address: str
@@ -24,7 +24,7 @@ class Access:
 
     @property
     def is_remote(self) -> bool:
-        """Whether what is sent leaves this machine."""
+        """True if data leaves this machine."""
         try:
             return not ip_address(self.address).is_loopback
         except ValueError:
@@ -32,16 +32,16 @@ class Access:
 
     @property
     def is_verified(self) -> bool:
-        """Whether the server had to show who it is."""
+        """True if the server's certificate was verified."""
         return self.is_encrypted and self.sslmode in _VERIFYING
 
 
 def access(connections: SharedDatabase) -> Access:
-    """Find out, over a connection.
+    """Read the access from a connection.
 
     Raises:
-        HubAway: there is none.
-        HubRefused: it is refused.
+        HubAway: there is no connection.
+        HubRefused: the connection is refused.
     """
     with connections.connection() as conn:
         row = conn.execute("SELECT has_schema_privilege(%s, 'CREATE') AS may", (SCHEMA,)).fetchone()

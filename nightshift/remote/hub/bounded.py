@@ -1,4 +1,4 @@
-"""A connection to PostgreSQL whose every answer has a bound: libpq has one for connecting alone."""
+"""A PostgreSQL connection with a timeout for every answer, because libpq has one only for connecting."""
 
 from __future__ import annotations
 
@@ -11,40 +11,46 @@ import psycopg
 from psycopg.rows import DictRow
 
 _RESUMED_S = 0.1
-"""How often one that waits is resumed, in seconds."""
+"""Seconds between two checks for the timeout while waiting."""
 
 
 class Bounded(psycopg.Connection[DictRow]):
-    """Waits so long for an answer, in seconds, then closes and raises `OperationalError`."""
+    """Waits `answer_s` seconds for an answer, then closes the connection and raises `OperationalError`."""
 
     answer_s: ClassVar[float]
     answered_at = -math.inf
-    """When the last answer came, by `time.monotonic`."""
+    """Time of the last answer, by `time.monotonic`."""
 
     def wait(self, gen: Generator[Any, Any, Any], interval: float = _RESUMED_S, timeout: float | None = None) -> Any:
-        """See `psycopg.Connection.wait`; who listens brings a bound of their own, after which all is well."""
+        """See `psycopg.Connection.wait`.
+
+        A caller that listens for notifications passes its own timeout, which is no error.
+        """
         if timeout is not None:
             return super().wait(gen, interval, timeout)
         try:
             result = super().wait(_until(gen, time.monotonic() + self.answer_s), interval)
         except _NoAnswer:
-            self.pgconn.finish()  # what the server may still say belongs to no question any more
+            self.pgconn.finish()  # a late answer must not be read as the answer to another query
             raise psycopg.OperationalError(f"no answer for {self.answer_s:g} s") from None
         self.answered_at = time.monotonic()
         return result
 
 
 def bound_wait(answer_s: float) -> type[Bounded]:
-    """The class of those that wait so many seconds: a pool makes its connections by class."""
+    """Return a connection class with this timeout in seconds.
+
+    A class, because a pool creates its connections by class.
+    """
     return type("Bounded", (Bounded,), {"answer_s": answer_s})
 
 
 class _NoAnswer(Exception):
-    """The bound has passed."""
+    """The timeout has expired."""
 
 
 def _until(gen: Generator[Any, Any, Any], end: float) -> Generator[Any, Any, Any]:
-    """A generator of psycopg's that fails where it has to wait longer."""
+    """Wrap a generator of psycopg's so that it fails when it waits beyond `end`."""
     try:
         wanted = next(gen)
         while True:

@@ -1,6 +1,6 @@
-"""The common budget of all nodes: room for each call is reserved in the hub before it is made.
+"""The common budget of all nodes: each call reserves room in the hub before it is made.
 
-Only where the owner of the hub has set a budget there; else calls are made as on a machine that works alone.
+This applies only if the owner of the hub has set a budget there; otherwise calls are made as on a single machine.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from nightshift.models.budgets import SharedRoom
 from nightshift.remote.hub.database import SharedDatabase
 
 BUDGETS = ("day_tokens", "day_cost_usd", "total_tokens", "total_cost_usd")
-"""The hub's options that set one."""
+"""The hub's options that set a budget."""
 KNOWN_S = 30.0
-"""For so long it is not asked again whether there is a budget."""
+"""Seconds for which the answer is cached whether there is a budget."""
 
 
 class HubBudget:
-    """The hub's budgets for one node; on the workers' loop.
+    """The hub's budgets for one node; used on the workers' loop.
 
     Args:
-        connections: of the hub.
+        connections: the hub's database.
         node: the id of this node.
-        is_set: whether there was a budget when the hub was last asked; decides while it is away.
-        remember: keeps that beyond a restart.
-        monotonic: seconds that never jump.
+        is_set: True if there was a budget when the hub was last asked; used while the hub is unavailable.
+        remember: stores `is_set` across restarts.
+        monotonic: monotonic clock, in seconds.
     """
 
     def __init__(
@@ -45,11 +45,14 @@ class HubBudget:
         self._unsettled: list[tuple[int, Spent]] = []
 
     async def reserve(self, tokens: int, cost_usd: float) -> SharedRoom:
-        """Room for a call; see `models.budgets.SharedBudget`."""
+        """Reserve room for a call; see `models.budgets.SharedBudget`."""
         return await asyncio.to_thread(self._reserve, tokens, cost_usd)
 
     async def settle(self, reservation: int, spent: Spent) -> None:
-        """Tell what the call used; while the hub is away it is kept, and counts as spent in full there."""
+        """Report the amount that a call used.
+
+        While the hub is unavailable the report is kept, and the hub counts the reservation as spent in full.
+        """
         self._unsettled.append((reservation, spent))
         await asyncio.to_thread(self._settle)
 
@@ -71,7 +74,7 @@ class HubBudget:
 
     def _has_budget(self) -> bool:
         if self._monotonic() - self._asked_at >= KNOWN_S:
-            self._asked_at = self._monotonic()  # also where it is away: each call would wait for that
+            self._asked_at = self._monotonic()  # even if it is away: each call would wait for it
             try:
                 rows = self._hub.rows("SELECT 1 FROM option_list WHERE name = ANY (%s)", (list(BUDGETS),))
             except HubError:
@@ -93,12 +96,12 @@ class HubBudget:
 
 
 def beat(connections: SharedDatabase, node: str, lease_s: float) -> None:
-    """Let what this node has reserved be its own for a while; what lost nodes had counts as spent."""
+    """Renew the lease of this node's reservations; reservations of nodes whose lease has expired count as spent."""
     connections.rows("SELECT beat(%s, %s)", (node, lease_s))
 
 
 def spending(connections: SharedDatabase) -> dict[str, float]:
-    """Read the spending of today (UTC) and in all, in USD, where budgets are or were set."""
+    """Read the spending of today (UTC) and of all time, in USD; empty if no budget was ever set."""
     query = "SELECT is_total, cost_usd FROM spending_list WHERE is_total OR day = (now() AT TIME ZONE 'UTC')::date"
     costs = {row["is_total"]: float(row["cost_usd"]) for row in connections.rows(query)}
     return {"today": costs.get(False, 0.0), "all time": costs[True]} if True in costs else {}

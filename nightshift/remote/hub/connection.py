@@ -1,9 +1,9 @@
-"""The way to the hub: a client of Temporal on a thread of its own, which other threads ask and wait for.
+"""The connection to the hub: a Temporal client on its own thread, which other threads call and wait for.
 
-A hub that is away ends no work: nodes finish what they have and hand it in later. So whatever may pass by itself (no
-route, a restart, a full disk, a limit of requests) is `HubAway`, and only what will not (a missing namespace, a key, a
-certificate) is `HubRefused`. TLS, API key and certificates are the SDK's own settings (`TEMPORAL_TLS…`,
-`TEMPORAL_API_KEY`, or its file).
+An unavailable hub stops no work: nodes finish their tasks and hand them in later. So every temporary problem (no route,
+a restart, a full disk, a rate limit) is `HubAway`, and only a permanent one (a missing namespace, a key, a certificate)
+is `HubRefused`. TLS, API key and certificates come from the SDK's own settings (`TEMPORAL_TLS…`, `TEMPORAL_API_KEY`, or
+its file).
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ if TYPE_CHECKING:
     from temporalio.service import RPCError
 
 ANSWER_S = 20.0
-"""So long an answer is waited for."""
+"""Timeout for an answer, in seconds."""
 _RETRY_MS = 2000
-"""So long the SDK tries a call again that found no server."""
+"""Milliseconds for which the SDK retries a call that found no server."""
 _CLOSE_S = 5.0
 NOT_READY = f"the namespace is not ready for this program: type `{format_command('hub init')}`"
 _RETURN_S = 0.2
-"""So long the SDK's own threads have to return from Python: the interpreter aborts if it ends before that."""
+"""Seconds in which the SDK's own threads must return from Python: the interpreter aborts if it ends before that."""
 PORT = 7233
 _WORDS = re.compile(r'message: "([^"]+)"')
 _T = TypeVar("_T")
 
 
 class HubConnection:
-    """A client for any thread; nothing is opened before it is needed.
+    """A client for any thread; it connects on first use.
 
     Args:
         url: `temporal://HOST:PORT/NAMESPACE`.
-        answer_s: how long an answer is waited for, in seconds.
+        answer_s: timeout for an answer, in seconds.
     """
 
     def __init__(self, url: str, answer_s: float = ANSWER_S) -> None:
@@ -61,7 +61,7 @@ class HubConnection:
         self._connecting: asyncio.Lock | None = None
 
     def close(self) -> None:
-        """End the thread."""
+        """Stop the client's thread."""
         with self._lock:
             loop, thread, self._loop, self._client = self._loop, self._thread, None, None
         if loop and thread:
@@ -73,8 +73,8 @@ class HubConnection:
 
         Raises:
             HubAway: the server cannot be reached or used now.
-            HubRefused: it refuses for good.
-            IllegalMove: the task is not in a state for that.
+            HubRefused: the server refuses permanently.
+            IllegalMove: the task's state does not allow this.
         """
         future = self.begin(question)
         try:
@@ -84,7 +84,7 @@ class HubConnection:
             raise HubAway(f"the hub cannot be reached: no answer for {answer_s or self._answer_s:g} s") from None
 
     def begin(self, question: Callable[[Client], Coroutine[Any, Any, _T]]) -> Future[_T]:
-        """Ask a question whose answer is not waited for; the future fails as `call`."""
+        """Ask a question without waiting for the answer; the future raises the errors of `call`."""
         return asyncio.run_coroutine_threadsafe(self._ask(question), self._running_loop())
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
@@ -148,12 +148,12 @@ class HubConnection:
 
 
 def _shorten(error: RuntimeError) -> str:
-    """Return the system's own words in an error of the SDK, which wraps them in names of its types."""
+    """Return the operating system's message from an error of the SDK, which wraps it in names of its types."""
     return words[1] if (words := _WORDS.search(str(error))) else str(error)
 
 
 async def describe(client: Client, workflow_id: str) -> WorkflowExecutionDescription | None:
-    """Describe a workflow; None where the server has none of that id."""
+    """Describe a workflow; None if the server has none with that id."""
     from temporalio.service import RPCError  # noqa: PLC0415  an extra
 
     try:
@@ -165,14 +165,14 @@ async def describe(client: Client, workflow_id: str) -> WorkflowExecutionDescrip
 
 
 def is_unknown(error: RPCError) -> bool:
-    """Tell whether the server has no workflow or attempt of that id; a missing namespace is another fault."""
+    """Check whether the server has no workflow or attempt of that id; a missing namespace does not count."""
     from temporalio.service import RPCStatusCode  # noqa: PLC0415  an extra
 
     return error.status is RPCStatusCode.NOT_FOUND and "amespace" not in str(error)
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:
-    """Run a loop until it is stopped, and end what is left on it."""
+    """Run a loop until it is stopped, then cancel the tasks that are left on it."""
     try:
         loop.run_forever()
     finally:
@@ -186,14 +186,14 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
 
 @cache
 def _runtime() -> Runtime:
-    """Return the SDK's threads, which write no log of their own: what they would say is raised."""
+    """Return the SDK's runtime, without its log: everything that it would log is also raised."""
     from temporalio.runtime import Runtime, TelemetryConfig  # noqa: PLC0415  an extra
 
     return Runtime(telemetry=TelemetryConfig(logging=None))
 
 
 def _refusal(error: WorkflowUpdateFailedError) -> Exception:
-    """Return the error for what a workflow refused."""
+    """Return the error for an update that a workflow refused."""
     from nightshift.remote.hub.workflows import REMOVED  # noqa: PLC0415  an extra
 
     text, kind = str(error.cause), getattr(error.cause, "type", "")

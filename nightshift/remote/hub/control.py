@@ -1,4 +1,4 @@
-"""The hub's settings and its namespace: what holds for all nodes."""
+"""The hub's settings and its namespace, which are common to all nodes."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def prepare(connection: HubConnection) -> bool:
-    """Make what the namespace lacks: the search attribute for statuses; whether it lacked that.
+    """Create the search attribute for statuses if the namespace lacks it; return whether it did.
 
     Raises:
         HubAway: the server cannot be reached.
-        HubRefused: it refuses.
+        HubRefused: the server refuses.
     """
 
     async def add(client: Client) -> bool:
@@ -37,7 +37,7 @@ def prepare(connection: HubConnection) -> bool:
 
 
 def check(connection: HubConnection) -> None:
-    """Make sure that the namespace is there and ready; raises as `prepare`."""
+    """Check that the namespace exists and is ready. Raises the errors of `prepare`."""
 
     async def look(client: Client) -> bool:
         await client.count_workflows("WorkflowType = 'Control'")
@@ -46,7 +46,7 @@ def check(connection: HubConnection) -> None:
         except RPCError as error:
             if error.status not in {RPCStatusCode.PERMISSION_DENIED, RPCStatusCode.UNIMPLEMENTED}:
                 raise
-            return True  # a hosted server tells when the attribute is used
+            return True  # a hosted server reports a missing attribute when it is used
 
     if not connection.call(look):
         raise HubRefused(NOT_READY)
@@ -58,7 +58,7 @@ async def _attributes(client: Client) -> set[str]:
 
 
 async def begin_control(client: Client) -> None:
-    """Start the workflow of the settings, unless it runs."""
+    """Start the workflow of the settings, unless it is running."""
     await client.start_workflow(
         "Control", Settings(), id=CONTROL, task_queue=WORKFLOWS,
         id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
@@ -66,7 +66,7 @@ async def begin_control(client: Client) -> None:
 
 
 def read_settings(connection: HubConnection) -> Settings:
-    """Read the settings; those of a hub that no node has joined are the usual ones."""
+    """Read the settings; defaults if no node has joined the hub yet."""
 
     async def read(client: Client) -> Settings:
         described = await describe(client, CONTROL)
@@ -76,7 +76,7 @@ def read_settings(connection: HubConnection) -> Settings:
 
 
 def pause(connection: HubConnection, reason: str | None) -> None:
-    """Let no node take a task; with None let nodes take tasks again."""
+    """Stop all nodes from taking tasks, for a reason; None lets them take tasks again."""
     _update(connection, "pause", reason)
 
 
@@ -86,17 +86,17 @@ def follow(connection: HubConnection, workspace: str) -> None:
 
 
 def join(connection: HubConnection, node: str, public_key: str) -> int:
-    """Introduce a node, and return its number.
+    """Register a node, and return its number.
 
     Raises:
-        NodeRemoved: the hub's owner has removed it.
-        HubRefused: its id is known with another key.
+        NodeRemoved: the hub's owner has removed the node.
+        HubRefused: the node's id is registered with another key.
     """
     return int(_update(connection, "join", node, public_key))
 
 
 def bar(connection: HubConnection, node: str, *, is_barred: bool) -> None:
-    """Let a node never join again, or let it join."""
+    """Bar a node from joining, or allow it again."""
     _update(connection, "remove", node, is_barred)
 
 

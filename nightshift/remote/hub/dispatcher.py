@@ -1,9 +1,9 @@
-"""A node's side of the hub: tells it what was submitted here, takes attempts while workers are free, hands ends in.
+"""A node's side of the hub: submits tasks to it, takes attempts while workers are free, and hands in results.
 
-One thread, one turn after another. Each turn compares what this node's database says with what the hub was told, so a
-turn that was broken off, by a crash or by a hub that went away, is only begun again. While the hub is away, tasks that
-are here go on to their commit; what moves a shared branch waits for it (`remote.hub.landing`), results wait in the
-database. Attempts come in beside the turns, on threads of the node's workers at Temporal (`remote.hub.worker`).
+It runs in one thread, one turn at a time. Each turn compares this node's database with what the hub was told, so a turn
+that was interrupted, by a crash or an unavailable hub, is simply repeated. While the hub is unavailable, tasks on this
+node continue up to their commit; moving a shared branch waits for the hub (`remote.hub.landing`), and results wait in
+the database. Attempts arrive between the turns, on threads of the node's Temporal workers (`remote.hub.worker`).
 """
 
 from __future__ import annotations
@@ -53,26 +53,31 @@ if TYPE_CHECKING:
     from temporalio.client import Client
 
 IDLE_S = 5.0
-"""So long nothing is looked at while nothing is heard."""
+"""Seconds until the next turn if nothing wakes the dispatcher."""
 LOOK_S = 2.0
-"""So long what the hub says of this node's tasks is believed, however often the node has news for the hub."""
+"""Seconds between two reads of the hub's view of this node's tasks, even if the node has news for the hub more often.
+"""
 AWAY_S = 3.0
 REFUSED_FIRST_S, REFUSED_S = 2.0, 60.0
-"""A refusal may be over soon, as when the namespace is just being made: later ones are waited for longer."""
+"""Seconds until the next try after a refusal, first and at most. A refusal may end soon, for example while the
+namespace is being created, so later waits are longer.
+"""
 PARKED_S = 60.0
-"""A task that waits for a model is offered to other nodes, and to this one no sooner than this."""
+"""Seconds until a task that this node gives back, because it waits for a model or cannot be started, may be taken
+again.
+"""
 PAUSED_S = 2.0
-"""Seconds until a task that a node was given while the hub is paused comes to its task queue again."""
+"""Seconds until a task that reached a node while the hub is paused returns to its task queue."""
 OVERLAP = timedelta(seconds=60)
-"""The server's list of tasks may be so far behind."""
+"""The server's list of tasks may lag by this much."""
 BLOB_BYTES = 256 * 1024
-"""A longer task goes to the remote repository: Temporal takes 2 MB at most."""
+"""Bytes. A longer task is stored in the remote repository, because Temporal accepts at most 2 MB."""
 _LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeServices:
-    """The services of the node for the dispatcher; `share_lessons` is called on its thread, `state` on any."""
+    """The node's services; `share_lessons` is called on the dispatcher's thread, `state` on any thread."""
 
     queue: QueueManager
     repositories: SharedRepositories
@@ -84,13 +89,13 @@ class NodeServices:
 
 
 class Dispatcher:
-    """Runs on a thread of its own from `start` to `stop`.
+    """Runs in its own thread from `start` to `stop`.
 
     Args:
-        connection: of the hub.
-        node: what this node is called; its key is that of `key`.
-        key: signs its results.
-        services: of the node.
+        connection: the connection to the hub.
+        node: this node's presence; its public key is taken from `key`.
+        key: signs this node's results.
+        services: the node's services.
     """
 
     def __init__(self, connection: HubConnection, node: Presence, key: NodeKey, services: NodeServices) -> None:
@@ -103,33 +108,33 @@ class Dispatcher:
         self._thread = threading.Thread(target=self._run, name="hub", daemon=True)
         self._workers: NodeWorkers | None = None
         self._is_joined = False
-        self.trouble: str | None = None  # not tried yet, which is no trouble
+        self.trouble: str | None = None  # None: not tried yet
         self._refused_s, self._is_draining, self._since = REFUSED_FIRST_S / 2, False, _LONG_AGO
         self._beat_at = self._looked_at = -self._lease_s - LOOK_S
         self._asked, self._taken = dict[int, str](), dict[int, int]()
 
-    # Life
+    # Life cycle
 
     def start(self) -> None:
-        """Begin; returns at once."""
+        """Start the thread; returns immediately."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Tell the hub what has ended, if it can be told, and end."""
+        """Hand in results if the hub can be reached, and end the thread."""
         self._stopping.set()
         self._woken.set()
         self._thread.join(timeout=15)
 
     def wake(self) -> None:
-        """Something has happened that the hub or this node should know; for any thread."""
+        """Start the next turn now, because the hub or this node has news; for any thread."""
         self._woken.set()
 
     def beat_soon(self) -> None:
-        """Renew what this node has, and look at what the hub says, in the next turn; for any thread."""
+        """Send a heartbeat and read the hub's state in the next turn; for any thread."""
         self._beat_at = self._looked_at = -self._lease_s - LOOK_S
 
     def on_events(self, events: Sequence[Event]) -> None:
-        """Wake at what the hub is told; a subscriber of the event log."""
+        """Wake up for events that the hub is told about. Subscribed to the event log."""
         if any(event.kind in _TOLD for event in events):
             self.wake()
             if workers := self._workers:
@@ -147,7 +152,7 @@ class Dispatcher:
             self._woken.wait(wait_s)
 
     def turn(self) -> float:
-        """One turn; how long to wait for the next one, in seconds."""
+        """Run one turn; return the seconds to wait for the next one."""
         try:
             self._turn()
         except HubAway as away:
@@ -180,7 +185,7 @@ class Dispatcher:
     def _join(self) -> None:
         control.check(self._connection)
         if not self._workers:
-            self._start_workers()  # a node's own workflows answer when it joins
+            self._start_workers()  # the node's own workflow workers answer when it joins
         self._number = control.join(self._connection, self.node.id, self.node.public_key)
         self._settings = control.read_settings(self._connection)
         if self._settings.workspace:
@@ -191,7 +196,7 @@ class Dispatcher:
         self._tell_of_unknown()
 
     def _tell_of_unknown(self) -> None:
-        """Say which shared tasks the hub does not know, as after a change of hubs."""
+        """Report shared tasks that the hub does not know, for example after a change of hubs."""
         numbers = self._local.read(shared.elsewhere)
         if unknown := sorted(numbers - self.hub.look(numbers).keys()):
             text = (
@@ -207,7 +212,7 @@ class Dispatcher:
         self._workers = self._connection.call(start)
 
     def stop_workers(self) -> None:
-        """Take no attempts any more."""
+        """Take no more attempts."""
         workers, self._workers = self._workers, None
 
         async def stop(_: Client) -> None:
@@ -218,7 +223,7 @@ class Dispatcher:
             self._connection.call(stop)
 
     def _supervise(self) -> None:
-        """Join and take attempts; where a worker ended, all begin again.
+        """Join the hub and take attempts; if a worker has ended, stop all, so that the next turn starts them again.
 
         Raises:
             HubRefused: a worker ended.
@@ -273,7 +278,7 @@ class Dispatcher:
         self._share_lessons()
 
     def _look(self, held: Sequence[Task]) -> None:
-        """Take in what owners want of this node's tasks."""
+        """Apply owners' requests for this node's tasks."""
         open_tasks = {task.hub_id or 0: task for task in held if task.status not in ENDED}
         for number, facts in self.hub.look(open_tasks).items():
             task = open_tasks[number]
@@ -302,7 +307,7 @@ class Dispatcher:
         self._local.apply(lambda tx: shared.take_back(tx, task.id, task.hub_fence or 0, reason)).result()
 
     def _hand_in(self, task: Task) -> None:
-        """Tell the hub what has changed with a task of this node."""
+        """Tell the hub what has changed about a task of this node."""
         held = _hold(task)
         if self._taken.get(task.id) != held.fence:
             node = self.node
@@ -321,16 +326,16 @@ class Dispatcher:
             self._lose(task)
 
     def _hand_over(self, task: Task) -> None:
-        """Give back what has not begun here: this node stops, and another one may begin with it at once."""
+        """Give back a task that has not begun here, because this node stops and another one can begin it at once."""
         if task.status not in {Status.QUEUED, Status.SCHEDULED} or self._has_begun(task):
             return
         reason = f"{self.node.name} stops"
-        with contextlib.suppress(StaleFence):  # it is somebody else's by now
+        with contextlib.suppress(StaleFence):  # another node has it by now
             self._put_back(task, reason, task.not_before)
         self._give_up(task, reason)
 
     def _has_begun(self, task: Task) -> bool:
-        """Whether something was paid for, which another node would pay for again."""
+        """Check whether anything was paid for the task that another node would have to pay for again."""
         return self._local.read(lambda conn: shared.has_begun(conn, task.id))
 
     def _put_back(self, task: Task, reason: str, not_before: datetime | None) -> None:
@@ -361,7 +366,7 @@ class Dispatcher:
             self._asked[task.id] = asks
 
     def _tell(self, entry: Outgoing) -> None:
-        """Tell one entry of the outbox, and remove it; what the hub refuses is told the task's owner."""
+        """Send one entry of the outbox to the hub and remove it; a refusal is reported to the task's owner."""
         task = self._local.get(entry.task_id)
         try:
             if entry.wish is Wish.SUBMIT:
@@ -384,7 +389,7 @@ class Dispatcher:
         self._local.apply(lambda tx: outbox.remove(tx, entry.id)).result()
 
     def _request(self, task: Task, number: int) -> Request:
-        """Return a task as all nodes understand it."""
+        """Return the task in the form that all nodes understand."""
         spec, repository = self._repositories.name_for_all(task.spec)
         needed = [self._local.get(other) for other in spec.depends_on]
         waits = [
@@ -431,14 +436,14 @@ class Dispatcher:
             case Wish.PRIORITISE:
                 self.hub.prioritise(number, entry.value or 0)
             case Wish.REVISE:
-                if self.hub.get(number).status not in {Status.FAILED, Status.CANCELLED}:  # else a retry has the words
+                if self.hub.get(number).status not in {Status.FAILED, Status.CANCELLED}:  # else a retry brings it
                     self.hub.revise(self._request(task, number))
 
     def _retry(self, task: Task, number: int) -> None:
         request = self._request(task, number)
         try:
             self.hub.retry(number, request)
-        except UnknownTask:  # the server keeps what has ended for a while only
+        except UnknownTask:  # the server keeps ended tasks only for a while
             self.hub.submit(request)
 
     def _read_news(self) -> None:
@@ -464,7 +469,7 @@ class Dispatcher:
         self._since = max(_LONG_AGO, newest - OVERLAP)
 
     def _not_believed(self, task: HubTask) -> HubTask:
-        """A task whose result somebody else wrote than the node that had it: nothing of it is taken over."""
+        """Return the task as failed, because its node has not signed its result; nothing of the result is used."""
         reason = f"the hub says {task.status}, but {task.node_name} has not signed that: nothing was taken over"
         self._events.emit(Kind.HUB_TASK, f"task {task.id} of the hub: {reason}", level=Level.WARNING)
         return replace(
@@ -475,7 +480,7 @@ class Dispatcher:
         for reply in facts.replies:
             try:
                 self._local.decide(reply.approval_id, reply.granted, reply.text).result()
-            except TaskError as error:  # somebody answered here, or it asks something else by now
+            except TaskError as error:  # it was answered here, or asks something else by now
                 self._events.emit(Kind.HUB_TASK, f"an answer came too late: {error}")
         if facts.replies:
             self.hub.read_replies(facts.id, [reply.id for reply in facts.replies])
@@ -486,7 +491,7 @@ class Dispatcher:
     def _prioritise(self, task_id: int, priority: int) -> None:
         self._local.apply(lambda tx: shared.prioritise(tx, task_id, priority)).result()
 
-    # Taking attempts, on threads and the loop of the node's workers
+    # Taking attempts, on threads and the event loop of the node's workers
 
     def _free(self) -> int:
         """Count the attempts that this node could take now."""
@@ -496,7 +501,7 @@ class Dispatcher:
         return max(0, state.slots - self._local.read(shared.busy))
 
     def _take(self, assignment: Assignment) -> Outcome | None:
-        """Give an attempt to the local queue; an outcome where this node cannot take it."""
+        """Add an attempt to the local queue; return an outcome if this node cannot take it."""
         request = assignment.request
         if control.read_settings(self._connection).paused is not None:
             return _back("", self._in(PAUSED_S))
@@ -527,7 +532,7 @@ class Dispatcher:
         )
 
     def _here(self, request: Request, own: int | None) -> TaskSpec:
-        """The task as this node works on it, with its repository at the remote's newest."""
+        """Return the task with this node's path to its repository, which is updated from the remote."""
         if own is None:
             path = self._repositories.ready(request.repository)
             return self._repositories.here(self._spec(request, path), request.repository)
@@ -539,7 +544,7 @@ class Dispatcher:
         return self._clock() + timedelta(seconds=seconds)
 
     def _quietly(self, act: Callable[[int], Future[Task]], task_id: int) -> None:
-        """Do what may have become needless meanwhile."""
+        """Apply an action to a task; log it if the action is no longer possible."""
         try:
             act(task_id).result()
         except (IllegalMove, UnknownTask) as error:
@@ -550,7 +555,7 @@ _TOLD = {
     Kind.TASK_SUBMITTED, Kind.TASK_MOVED, Kind.TASK_CLAIMED, Kind.TASK_CANCEL_REQUESTED, Kind.TASK_PRIORITISED,
     Kind.ASKED,
 }  # fmt: skip
-"""Events after which the hub has something to learn, or this node has a worker free."""
+"""Events after which the hub must be told something, or this node has a free worker."""
 
 
 def _hold(task: Task) -> Held:

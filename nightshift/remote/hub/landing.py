@@ -1,11 +1,11 @@
-"""The way of a commit to a branch that several nodes move: one node at a time, and several commits together.
+"""How a commit gets onto a branch that several nodes move: one node at a time, and several commits together.
 
-Two things make that safe. A workflow for each branch has the tasks that are ready to land in order, and the first has
-the turn (`remote.hub.workflows.LandingLine`), so that nodes do not judge merged trees that another one makes stale.
-And the remote moves its branch by compare-and-swap alone (`git.sharing`). Before that Temporal confirms that the
-attempt is still this node's, for as long as a lease lasts: whoever was overtaken lands nothing.
+Two mechanisms make that safe. A workflow for each branch keeps the tasks that are ready to land in order, and the first
+has the turn (`remote.hub.workflows.LandingLine`), so no node judges a merged tree that another node makes stale. And
+the remote moves its branch only by compare-and-swap (`git.sharing`). Before that, Temporal confirms that the attempt
+still belongs to this node for the duration of a lease, so a node that has lost its attempt lands nothing.
 
-Who has the turn may land those that wait as well (`attempt.merge_queue`), as bors and Zuul do.
+The node with the turn may also land the tasks that wait (`attempt.merge_queue`), as bors and Zuul do.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ if TYPE_CHECKING:
     from temporalio.client import Client
 
 AGAIN_S = 15.0
-"""While the hub is away, a task that is ready to land is tried again after so long."""
+"""Seconds after which a task that is ready to land is tried again while the hub is unavailable."""
 MOST_TOGETHER = 8
 _FIRST_S, _LONGEST_S = 0.05, 1.0
 
 
 class Landing:
-    """The turns, for attempts on the workers' loop (`core.hub.LandingPort`).
+    """Turns to land, for attempts on the workers' loop (`core.hub.LandingPort`).
 
     Args:
-        connection: of the hub.
+        connection: the connection to the hub.
         node: the id of this node.
-        key: signs what other nodes may land; what they offer is looked at in the same way.
-        line: the name that a workspace's target has for all nodes; called on a thread.
-        lease_s: for how long nobody else can take what is about to land, in seconds.
-        report: is told, in a sentence, what is not landed since its signature is not its node's.
-        clock: the time.
+        key: signs this node's offers of commits.
+        line: returns the name that a workspace's target branch has for all nodes; called in a thread.
+        lease_s: seconds for which no other node can take the task that is about to land.
+        report: receives a sentence about each offer that is not landed because its node has not signed it.
+        clock: returns the current time.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Landing:
                 yield Turn(line=line, landed=entry.landed_as, others=await self._sound(line, waiting, kind))
             finally:
                 renewing.cancel()
-                with suppress(HubError):  # a task of which nothing is heard loses its turn
+                with suppress(HubError):  # a task without renewal loses its turn
                     await asyncio.shield(self._signal(line, "leave", held.task_id, held.fence))
         except StaleFence:
             raise LeaseLost from None
@@ -98,7 +98,7 @@ class Landing:
         await self._signal(line, "end", {str(number): commit for number, commit in landed.items()})
 
     async def entries(self, line: str) -> list[Entry]:
-        """Return who waits for a branch, in order; the first that has not landed has the turn."""
+        """List the tasks that wait for a branch, in order; the first that has not landed has the turn."""
 
         async def read(client: Client) -> list[Entry]:
             described = await describe(client, _workflow(line))
@@ -109,7 +109,10 @@ class Landing:
         return await asyncio.wrap_future(self._hub.begin(read))
 
     async def _wait(self, line: str, held: Held, offer: Offer | None, kind: str) -> tuple[Entry, list[Entry]]:
-        """Wait for the turn, or until another node has landed the commit; the task's entry, and those behind it."""
+        """Wait for the turn, or until another node has landed the commit.
+
+        Returns the task's entry, and the entries behind it.
+        """
         wait_s, is_offered = _FIRST_S, False
         while True:
             entries = await self.entries(line)
@@ -124,7 +127,7 @@ class Landing:
                 text = make_offered_text(self._node, held.task_id, line, commit, branch)
                 signed = replace(mine, commit=commit, branch=branch, kind=kind, signature=self._key.sign(text))
                 await self._signal(line, "enter", signed)
-            if not mine and wait_s == _LONGEST_S:  # nothing was heard of this node for too long
+            if not mine and wait_s == _LONGEST_S:  # the entry expired without renewal
                 is_offered = False
                 await self._enter(line, held)
             await asyncio.sleep(wait_s)
@@ -150,7 +153,7 @@ class Landing:
         await asyncio.wrap_future(self._hub.begin(signal))
 
     async def _sound(self, line: str, entries: Sequence[Entry], kind: str) -> tuple[Waiting, ...]:
-        """Return the offers that may land with this task's; an offer without its node's signature lands alone."""
+        """Return the offers that may land with this task's; an offer without a valid signature must land alone."""
         offers = [entry for entry in entries if entry.kind == kind and entry.commit and not entry.is_alone]
         if not offers:
             return ()
@@ -168,7 +171,7 @@ class Landing:
         )
 
     def _is_sound(self, offer: Entry, line: str, keys: Mapping[str, str]) -> bool:
-        """Whether the node that has the task signed the offer."""
+        """Check whether the node that has the task signed the offer."""
         text = make_offered_text(offer.node, offer.task_id, line, offer.commit, offer.branch)
         if is_signed(keys.get(offer.node, ""), text, offer.signature):
             return True

@@ -1,11 +1,12 @@
-"""Lessons go from each node to all others: what one has learned, each remembers, also while the hub is away.
+"""Shares lessons between nodes: each node remembers what any node has learned, even while the hub is unavailable.
 
-Each node sends what it has learned and takes in what others have, through the same lines by which lessons are carried
-by hand (`storage.memory.exchange`); so each indexes its own copy, and recall asks nobody. Paths mean nothing elsewhere:
-a lesson of a repository is sent under its remote's address, and gets the path of the repository where it is taken in.
+Each node sends its own lessons and receives the others', in the line format that is also used to transfer lessons by
+hand (`storage.memory.exchange`). Each node indexes its own copy, so recall needs no network. Paths are not valid on
+other nodes: a lesson of a repository is sent with its remote's address, and the receiving node replaces that by its own
+path.
 
-Beside the lines go what is found out about lessons later (`storage.memory.elsewhere`): each node tells its own counts
-as they stand, so telling them again does no harm, and gets the sum of all others.
+Later findings about lessons are shared too (`storage.memory.elsewhere`). Each node sends its own counts as totals, so
+sending them again is harmless, and receives the sums of all other nodes.
 """
 
 from __future__ import annotations
@@ -34,17 +35,17 @@ Row = dict[str, Any]
 
 
 class LessonExchange:
-    """Sends and takes lessons; on the dispatcher's thread.
+    """Sends and receives lessons, on the dispatcher's thread.
 
     Args:
-        connections: of the hub.
+        connections: the hub's database.
         node: the id of this node.
-        db: where this node's lessons are.
-        state: keeps how far those of others were read.
-        mask: takes secrets out of what is sent.
-        repositories: where repositories are here.
-        hear: takes in what others found out about lessons, as `storage.memory.store.LongTermMemory.hear`.
-        report: told of a line that is no lesson; it is passed over.
+        db: the database with this node's lessons.
+        state: stores how far other nodes' lessons were read.
+        mask: removes secrets from sent lessons.
+        repositories: the repositories on this machine.
+        hear: applies other nodes' findings about lessons, like `storage.memory.store.LongTermMemory.hear`.
+        report: receives a message about each line that is not a lesson; the line is skipped.
     """
 
     def __init__(
@@ -64,10 +65,10 @@ class LessonExchange:
         self._begin("")
 
     def turn(self) -> None:
-        """Send what is new here, and take in what is new elsewhere.
+        """Send what is new here, and receive what is new elsewhere.
 
         Raises:
-            HubAway: the hub cannot be reached; the next turn goes on where this one stopped.
+            HubAway: the hub cannot be reached; the next turn continues where this one stopped.
         """
         if (made_at := shared_schema.read_made_at(self._hub)) != self._made_at:
             self._begin(made_at)
@@ -79,17 +80,17 @@ class LessonExchange:
         self._since("forgotten_since", "hub_forgotten", self._hear_forgotten)
 
     def _begin(self, made_at: str) -> None:
-        """Know nothing yet of what the hub that was made then has."""
+        """Reset what is known about the contents of the hub, which was created at `made_at`."""
         self._made_at = made_at
         self._sent, self._sent_at = set[str](), tuple[object, ...]()
         self._named = dict[Item, str]()
         self._told_pairs, self._tallies = set[tuple[str, str]](), dict[str, Tally]()
         self._told_at: object = None
 
-    # What goes out
+    # Sending
 
     def _send(self) -> None:
-        """Send the lessons that are new here, and note the key of each."""
+        """Send the lessons that are new here, and store the key of each."""
         if (mark := exchange.mark(self._db.reader())) == self._sent_at:
             return
         entries = exchange.entries(self._db.reader(), self._mask)
@@ -106,14 +107,14 @@ class LessonExchange:
         self._sent_at = mark
 
     def _share(self, line: str) -> tuple[str, str]:
-        """Return a lesson's key everywhere, and its line with its repository's address in the place of its path."""
+        """Return a lesson's global key, and its line with the repository's address instead of its path."""
         lesson = json.loads(line)
         if lesson["repo"]:
             lesson["repo"] = self._repositories.remote(lesson["repo"]) or lesson["repo"]
         return _key(lesson), json.dumps(lesson)
 
     def _tell(self) -> None:
-        """Tell what was found out here since the last turn."""
+        """Send the findings about lessons since the last turn."""
         conn = self._db.reader()
         if (mark := (self._sent_at, recall_log.mark(conn))) == self._told_at:
             return
@@ -135,10 +136,10 @@ class LessonExchange:
             self._hub.rows(f"SELECT {function}(%s, %s::text[], %s::text[])", (self._node, *values))
             self._told_pairs.update(part)
 
-    # What comes in
+    # Receiving
 
     def _since(self, function: str, cursor: str, read: Callable[[Sequence[Row]], None]) -> None:
-        """Read on from where the last turn stopped; another hub, which counts anew, from its beginning."""
+        """Read rows from where the last turn stopped; from the beginning if the hub is another one."""
         position = self._state.get(cursor)
         at = position["number"] if isinstance(position, dict) and position["hub"] == self._made_at else 0
         query = f"SELECT * FROM {function}(%s, %s, %s)"  # noqa: S608  our own name
@@ -155,7 +156,7 @@ class LessonExchange:
         self._db.write_retrying(_take_lessons(lessons)).result()
 
     def _read(self, line: str) -> Sequence[tuple[str, exchange.FailureIn | exchange.PatternIn]]:
-        """The lesson of a line with its key; none where it is no lesson."""
+        """Return the lesson of a line with its key; empty if the line is not a lesson."""
         try:
             lesson = json.loads(line)
             key = _key(lesson)
@@ -188,7 +189,7 @@ class LessonExchange:
         self._tell_of(News(forgotten_lessons=keys["lesson"], forgotten_shapes=keys["shape"]))
 
     def _tell_of(self, news: News) -> None:
-        # What they are about was shared before them, but maybe after the lessons were last read.
+        # The lessons in question were shared before these findings, but perhaps after lessons were last read.
         self._take()
         self._send()
         self._hear(news).result()
@@ -201,7 +202,7 @@ def _name_lessons(names: Sequence[tuple[Item, str]]) -> Callable[[Connection], o
 def _take_lessons(
     lessons: Sequence[tuple[str, exchange.FailureIn | exchange.PatternIn]],
 ) -> Callable[[Connection], object]:
-    """Takes them, but for those that were forgotten here."""
+    """Return a job that stores the lessons, except those that were forgotten here."""
 
     def job(conn: Connection) -> None:
         exchange.take(conn, [lesson for key, lesson in lessons if not elsewhere.is_forgotten(conn, "lesson", key)])
@@ -210,7 +211,7 @@ def _take_lessons(
 
 
 def _key(lesson: dict[str, Any]) -> str:
-    """The same for the same problem with the same solution, as `storage.memory.exchange.take` knows them."""
+    """Return a key that is equal for the same problem with the same solution, as in `storage.memory.exchange.take`."""
     names = ("signature", "fix") if lesson["kind"] == "failure" else ("problem", "solution")
     text = json.dumps([lesson["kind"], *(lesson[name] for name in names)])
     return hashlib.sha256(text.encode()).hexdigest()

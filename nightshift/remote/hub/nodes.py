@@ -1,4 +1,4 @@
-"""The nodes of a hub: what each says of itself, and which take nothing new; each is a workflow."""
+"""The nodes of a hub: what each reports about itself, and which ones drain. Each node is a workflow."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST = 10_000
 
 
 def beat(connection: HubConnection, node: Presence) -> bool:
-    """Tell what a node is and does; whether it drains."""
+    """Send a node's heartbeat; return whether the node should drain."""
 
     async def tell(client: Client) -> bool:
         handle = await client.start_workflow(
@@ -40,7 +40,7 @@ def beat(connection: HubConnection, node: Presence) -> bool:
 
 
 def nodes(connection: HubConnection, settings: Settings | None = None) -> list[NodeStatus]:
-    """List all nodes by name; `settings` are the hub's, read anew where they are not given."""
+    """List all nodes by name; `settings` are the hub's, read if not given."""
     hub_settings = settings or control.read_settings(connection)
 
     async def read(client: Client, node: str) -> Presence | None:
@@ -55,12 +55,12 @@ def nodes(connection: HubConnection, settings: Settings | None = None) -> list[N
 
 
 def keys(connection: HubConnection) -> dict[str, str]:
-    """The public keys of all nodes by their ids; those that gave none are left out."""
+    """Return the public keys of all nodes by id, without nodes that gave none."""
     return {node: key for node, key in control.read_settings(connection).keys.items() if key}
 
 
 def overview(connection: HubConnection) -> Overview:
-    """Read nodes, tasks by status, and the pause."""
+    """Read the nodes, the number of tasks by status, and the pause."""
     settings = control.read_settings(connection)
     return Overview(
         nodes=tuple(nodes(connection, settings)), counts=HubQueue(connection).counts(), paused=settings.paused
@@ -68,10 +68,10 @@ def overview(connection: HubConnection) -> Overview:
 
 
 def drain(connection: HubConnection, name: str, *, draining: bool) -> NodeStatus:
-    """Let a node (its name or id) take nothing new, or take tasks again; what it has goes on.
+    """Stop a node (by name or id) from taking new tasks, or let it take tasks again; its current tasks continue.
 
     Raises:
-        UnknownNode: there is none of that name, or several.
+        UnknownNode: no node has that name, or several have it.
     """
     node = _find_named(nodes(connection), name)
 
@@ -83,10 +83,12 @@ def drain(connection: HubConnection, name: str, *, draining: bool) -> NodeStatus
 
 
 def remove(connection: HubConnection, name: str) -> tuple[NodeStatus, int]:
-    """Let a node (its name or id) never come back, and give its tasks to others: the node, and how many tasks move.
+    """Remove a node (by name or id) permanently, and give its tasks to others.
+
+    Returns the node and the number of tasks.
 
     Raises:
-        UnknownNode: there is none of that name, or several.
+        UnknownNode: no node has that name, or several have it.
     """
     node, queue = _find_named(nodes(connection), name), HubQueue(connection)
     control.bar(connection, node.id, is_barred=True)
@@ -95,7 +97,7 @@ def remove(connection: HubConnection, name: str) -> tuple[NodeStatus, int]:
 
     async def take(client: Client) -> None:
         error = ApplicationError("its node was removed", type=REMOVED)
-        for task in theirs:  # one that has just ended needs no word
+        for task in theirs:  # an attempt that has just ended is ignored
             await tell_attempt(client, Held(task_id=task.id, fence=task.fence), lambda handle: handle.fail(error))
 
     connection.call(take)
@@ -103,7 +105,7 @@ def remove(connection: HubConnection, name: str) -> tuple[NodeStatus, int]:
 
 
 def let_back(connection: HubConnection, name: str) -> NodeStatus:
-    """Let a node that was removed come again; raises as `remove`."""
+    """Allow a removed node to join again. Raises the errors of `remove`."""
     node = _find_named(nodes(connection), name, is_removed=True)
     control.bar(connection, node.id, is_barred=False)
     return node
@@ -131,7 +133,7 @@ def _status(node: Presence, is_removed: bool) -> NodeStatus:
 
 
 def _find_named(some: Sequence[NodeStatus], name: str, *, is_removed: bool = False) -> NodeStatus:
-    """The one node of that name or id among those that were removed, or were not."""
+    """Return the one node with that name or id, among removed nodes or among the others."""
     asked = [node for node in some if node.is_removed is is_removed]
     fitting = [node for node in asked if node.id == name] or [node for node in asked if node.name == name]
     if len(fitting) != 1:

@@ -1,8 +1,8 @@
-"""The tasks that nodes share, as any thread reads and steers them: each is a workflow (`remote.hub.workflows`).
+"""The tasks that nodes share, readable and controllable from any thread. Each is a workflow (`remote.hub.workflows`).
 
-An attempt is given to a node under a fence, which names the attempt at Temporal: whoever was overtaken gets
-`StaleFence`. Telling the same end twice is harmless, since an answer may be lost on the way. Numbers of tasks are the
-hub's: the number on the node that took the task in, and three digits for that node.
+An attempt is given to a node with a fencing token, which names the attempt at Temporal; a node that has lost its
+attempt gets `StaleFence`. Reporting the same end twice is harmless, since an answer may be lost. Task numbers of the
+hub consist of the number on the submitting node, followed by three digits for that node.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ MOST_NODES = 1000
 TITLE_CHARS = 200
 TASKS = "WorkflowType = 'SharedTask'"
 _AT_ONCE = 20
-"""So many questions are open at the server at once."""
+"""Maximum number of concurrent requests to the server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """A node's right to a task of the hub."""
+    """A node's claim on a task of the hub."""
 
     task_id: int
     fence: int
@@ -64,10 +64,10 @@ class HubQueue:
     def __init__(self, connection: HubConnection) -> None:
         self._hub = connection
 
-    # What nodes do
+    # Operations of nodes
 
     def submit(self, request: Request) -> None:
-        """Start a task's workflow, or find that it was started.
+        """Start a task's workflow; does nothing if it was already started.
 
         Raises:
             InvalidTask: another task has its number.
@@ -86,37 +86,37 @@ class HubQueue:
         self._hub.call(start)
 
     def confirm(self, held: Held) -> None:
-        """Make sure that a task is this node's for as long as a lease lasts from now on.
+        """Ensure that a task belongs to this node for the duration of a lease from now on.
 
         Raises:
-            StaleFence: it is not this node's any more.
+            StaleFence: the task no longer belongs to this node.
         """
         if not self._hub.call(lambda client: heartbeat(client, held)):
             raise StaleFence
 
     def tell_taken(self, held: Held, taker: Taker) -> None:
-        """Tell which node has the attempt, and under which number."""
+        """Report which node has the attempt, and the task's number there."""
         self._signal(held.task_id, "taken", taker)
 
     def tell_asks(self, held: Held, asks: str) -> None:
-        """Tell what the attempt asks its owner, as JSON; empty: nothing any more, it goes on."""
+        """Report the attempt's questions to the owner, as JSON; empty if there are none any more and it continues."""
         self._signal(held.task_id, "asks", held.fence, asks)
 
     def read_replies(self, task_id: int, numbers: Collection[int]) -> None:
-        """Remove answers that this node has taken."""
+        """Remove answers that this node has read."""
         self._signal(task_id, "read_replies", list(numbers))
 
     def end(self, held: Held, outcome: Outcome) -> None:
-        """Tell how an attempt ended.
+        """Report the end of an attempt.
 
         Raises:
-            StaleFence: the task is not this node's any more, or this was told before.
+            StaleFence: the task no longer belongs to this node, or its end was reported before.
         """
         if not self._hub.call(lambda client: tell_attempt(client, held, lambda handle: handle.complete(outcome))):
             raise StaleFence
 
     def _signal(self, task_id: int, name: str, *values: object) -> None:
-        """Signal a task's workflow; one that has ended needs no word."""
+        """Signal a task's workflow; a workflow that has ended is ignored."""
 
         async def signal(client: Client) -> None:
             try:
@@ -127,43 +127,43 @@ class HubQueue:
 
         self._hub.call(signal)
 
-    # What owners do, from any node
+    # Operations of owners, from any node
 
     def cancel(self, task_id: int) -> Status:
-        """Cancel a task at once, or ask the node that has it to; its status then.
+        """Cancel a task at once, or ask the node that has it to cancel it; return the task's status after that.
 
         Raises:
-            UnknownTask: there is none with that id.
-            IllegalMove: it has ended.
+            UnknownTask: there is no task with that id.
+            IllegalMove: the task has ended.
         """
         return self._act(task_id, "cancel")
 
     def prioritise(self, task_id: int, priority: int) -> Status:
-        """Let a task be taken sooner (higher) or later; raises as `cancel`."""
+        """Set a task's priority; tasks with a higher one are taken sooner. Raises the errors of `cancel`."""
         return self._act(task_id, "prioritise", priority)
 
     def answer(self, task_id: int, approval_id: int, *, granted: bool, text: str = "") -> Status:
-        """Answer what a task asks; the node that has it decides by it. `approval_id` is that node's number.
+        """Answer a task's question; the node that has the task applies the answer. `approval_id` is that node's number.
 
         Raises:
-            UnknownTask: there is none with that id.
-            IllegalMove: it asks nothing.
+            UnknownTask: there is no task with that id.
+            IllegalMove: the task asks nothing.
         """
         return self._act(task_id, "answer", approval_id, granted, text)
 
     def revise(self, request: Request) -> Status:
-        """Put another specification in the place of a task's; what it depends on stays.
+        """Replace a task's specification, except its dependencies.
 
         Raises:
-            UnknownTask: there is none with that id.
-            IllegalMove: a node works on it, or it has ended.
+            UnknownTask: there is no task with that id.
+            IllegalMove: a node works on the task, or it has ended.
         """
         if request.needs:
             self._hub.call(lambda client: client.get_workflow_handle(CONTROL).signal("poll", request.needs))
         return self._act(request.id, "revise", request)
 
     def retry(self, task_id: int, words: Request | None = None) -> Status:
-        """Start a task again that failed or was cancelled, maybe with other words; raises as `cancel`."""
+        """Restart a failed or cancelled task, optionally with a new specification. Raises the errors of `cancel`."""
 
         async def start(client: Client) -> Status:
             facts = await _facts(client, task_id)
@@ -175,7 +175,7 @@ class HubQueue:
             described = await client.get_workflow_handle(workflow_of(task_id)).describe()
             try:
                 await _start(client, again, WorkflowIDReusePolicy.ALLOW_DUPLICATE)
-            except WorkflowAlreadyStartedError:  # somebody else was first
+            except WorkflowAlreadyStartedError:  # another caller was first
                 return Status.QUEUED
             gone = WorkflowExecution(workflow_id=workflow_of(task_id), run_id=described.run_id)
             await client.workflow_service.delete_workflow_execution(
@@ -203,15 +203,15 @@ class HubQueue:
     # Reading
 
     def get(self, task_id: int) -> HubTask:
-        """One task.
+        """Return one task.
 
         Raises:
-            UnknownTask: there is none with that id.
+            UnknownTask: there is no task with that id.
         """
         return _task(self._hub.call(lambda client: _facts(client, task_id)))
 
     def look(self, task_ids: Iterable[int]) -> dict[int, Facts]:
-        """The state of the tasks of these that the hub has."""
+        """Return the state of each of these tasks that the hub has, by id."""
 
         async def read(client: Client, task_id: int) -> Facts | None:
             try:
@@ -223,11 +223,14 @@ class HubQueue:
         return {facts.id: facts for facts in states if facts}
 
     def request(self, task_id: int) -> Request:
-        """Return a task as it was last submitted; raises as `get`."""
+        """Return a task's latest specification. Raises the errors of `get`."""
         return self._hub.call(lambda client: _request(client, task_id))
 
     def find(self, status: Status | None = None, limit: int = 50, after: int | None = None) -> list[HubTask]:
-        """Tasks, open ones first, then the newest that ended; `after` is the last id of the page before."""
+        """List tasks, open ones first, then ended ones, the newest first.
+
+        `after` is the last id of the previous page.
+        """
 
         async def read(client: Client) -> list[HubTask]:
             tasks, is_reached = list[HubTask](), after is None
@@ -244,7 +247,7 @@ class HubQueue:
         return self._hub.call(read)
 
     def list_changed(self, since: datetime) -> tuple[list[HubTask], datetime]:
-        """Tasks that began or ended since a time of the server's, and the newest such time."""
+        """Return the tasks that began or ended since a time of the server's clock, and the newest such time."""
 
         async def read(client: Client) -> tuple[list[HubTask], datetime]:
             at, newest, tasks = since.isoformat(), since, dict[int, HubTask]()
@@ -252,13 +255,13 @@ class HubQueue:
             async for listed in client.list_workflows(query):
                 newest = max(newest, listed.start_time, listed.close_time or since)
                 if task := await _task_of(listed):
-                    tasks.setdefault(task.id, task)  # an open run comes before those that ended
+                    tasks.setdefault(task.id, task)  # an open run comes before ended ones
             return list(tasks.values()), newest
 
         return self._hub.call(read)
 
     def counts(self) -> dict[Status, int]:
-        """How many tasks have each status."""
+        """Count the tasks of each status."""
 
         async def count(client: Client, status: Status) -> int:
             return (await client.count_workflows(f"{TASKS} AND {STATUS.name} = '{status}'")).count
@@ -269,12 +272,12 @@ class HubQueue:
 
 
 async def heartbeat(client: Client, held: Held) -> bool:
-    """Renew the right to a task; whether it is this node's."""
+    """Renew the lease of a task; return whether the task belongs to this node."""
     return await tell_attempt(client, held, lambda handle: handle.heartbeat())
 
 
 def hub_number(local: int, node: int) -> int:
-    """Return the number in the hub of a task with a number on a node."""
+    """Return the hub's number of a task, from its number on a node and that node's number."""
     return local * MOST_NODES + node
 
 
@@ -285,7 +288,7 @@ async def _start(client: Client, request: Request, policy: WorkflowIDReusePolicy
 
 
 async def _together(questions: Iterable[Awaitable[Any]]) -> list[Any]:
-    """Return the answers to several questions, of which some are open at once."""
+    """Return the answers to several requests, a limited number of which run concurrently."""
     turns = asyncio.Semaphore(_AT_ONCE)
 
     async def ask(question: Awaitable[Any]) -> Any:
@@ -296,13 +299,13 @@ async def _together(questions: Iterable[Awaitable[Any]]) -> list[Any]:
 
 
 async def tell_attempt(client: Client, held: Held, act: Callable[[AsyncActivityHandle], Awaitable[None]]) -> bool:
-    """Tell something of an attempt; whether it is this node's."""
+    """Act on an attempt at the server; return whether the attempt belongs to this node."""
     handle = client.get_async_activity_handle(
         workflow_id=workflow_of(held.task_id), run_id=None, activity_id=str(held.fence)
     )
     try:
         await act(handle)
-    except AsyncActivityCancelledError:  # the workflow wanted it back, and learns now that it has begun
+    except AsyncActivityCancelledError:  # the workflow asked for cancellation, and learns now that it has begun
         return True
     except RPCError as error:
         if is_unknown(error):
@@ -315,19 +318,19 @@ async def _facts(client: Client, task_id: int) -> Facts:
     """Return the state of a task.
 
     Raises:
-        UnknownTask: there is none with that id.
+        UnknownTask: there is no task with that id.
     """
     described = await describe(client, workflow_of(task_id))
     if described is None:
         raise UnknownTask(task_id)
     facts = await described.memo_value("task", None, type_hint=Facts)
-    if facts is None:  # it was submitted just now, and no node has looked at it yet
+    if facts is None:  # just submitted, and not processed by any node yet
         facts = facts_of(await _request(client, task_id), Status.QUEUED)
     return _settle(facts, described.status)
 
 
 def _settle(facts: Facts, status: WorkflowExecutionStatus | None) -> Facts:
-    """Return the state of a task; one whose workflow somebody ended at the server is cancelled."""
+    """Return the state of a task, as cancelled if its workflow was ended directly at the server."""
     if status is WorkflowExecutionStatus.RUNNING or facts.status in ENDED:
         return facts
     return replace(facts, status=Status.CANCELLED, ending=Ending.USER, reason="its workflow was ended at the server")
@@ -348,7 +351,7 @@ async def _request(client: Client, task_id: int) -> Request:
 
 
 async def _list_tasks(client: Client, query: str) -> AsyncIterator[HubTask]:
-    """Yield tasks, each once: one that was tried again has two runs until the older is removed."""
+    """Yield each task once. A task that was tried again has two runs until the older one is removed."""
     seen = set[int]()
     async for listed in client.list_workflows(query):
         if (task := await _task_of(listed)) and task.id not in seen:
@@ -357,7 +360,7 @@ async def _list_tasks(client: Client, query: str) -> AsyncIterator[HubTask]:
 
 
 async def _task_of(listed: Listed) -> HubTask | None:
-    """Return a task as the server lists it; None where no node has looked at it yet."""
+    """Return a task as the server lists it; None if no node has processed it yet."""
     facts = await listed.memo_value("task", None, type_hint=Facts)
     return _task(_settle(facts, listed.status)) if facts else None
 

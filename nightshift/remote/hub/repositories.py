@@ -1,7 +1,7 @@
-"""Repositories as all nodes understand them: the address of the remote that they share, or the common workspace.
+"""Repositories in a form that all nodes understand: the address of the shared remote, or the common workspace.
 
-A path means nothing on another machine. So a task of a repository is shared under its remote's address, without a
-password, and each node works on it in the checkout that it knows for that address, or in a clone of its own.
+A path is not valid on another machine. So a task of a repository is shared under its remote's address, without a
+password. Each node works on it in its own checkout of that address, or in a clone that it makes.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from nightshift.git.manager import GitManager
 
 WORKSPACE = "workspace"
 KNOWN_S = 60.0
-"""For so long a remote's address is not read again."""
+"""Seconds for which a remote's address is cached."""
 
 
 @dataclass
 class SharedRepositories:
-    """Finds them; for any thread.
+    """Finds shared repositories on this machine; for any thread.
 
     Args:
         git: repositories on this machine.
-        clones: the folder for those that this machine has no checkout of.
-        known: the checkouts that tasks of this node named.
-        monotonic: seconds that never jump.
+        clones: folder for clones of repositories that have no checkout here.
+        list_paths: lists the checkouts that tasks of this node named.
+        monotonic: monotonic clock, in seconds.
     """
 
     git: GitManager
@@ -38,17 +38,19 @@ class SharedRepositories:
     list_paths: Callable[[], Iterable[str]]
     monotonic: Callable[[], float] = time.monotonic
     has_asked: bool = False
-    """Whether the hub has said which remote the workspaces follow; until then a task there waits for its word."""
+    """True after the hub has said which remote the workspaces follow; until then tasks in the workspace are shared too,
+    and wait for the hub.
+    """
     _remotes: dict[str | None, tuple[float, str]] = field(default_factory=dict)
 
     def shares(self, spec: TaskSpec) -> bool:
-        """Whether any node could do a task: its repository is at a remote, and it needs nothing of this machine."""
+        """Check whether any node could do a task: its repository has a remote, and it needs nothing of this machine."""
         if spec.mcp or (spec.base or "").startswith("refs/"):
             return False
         return bool(self.remote(spec.repo)) or (spec.repo is None and not self.has_asked)
 
     def remote(self, repo: str | None) -> str:
-        """The address of the remote; empty where there is none."""
+        """Return the address of a repository's remote; empty if there is none."""
         read_at, address = self._remotes.get(repo, (-KNOWN_S, ""))
         now = self.monotonic()
         if now - read_at >= KNOWN_S or not address:
@@ -60,7 +62,7 @@ class SharedRepositories:
         return address
 
     def name_for_all(self, spec: TaskSpec) -> tuple[TaskSpec, str]:
-        """A task without its path, and the name that its repository has for all nodes.
+        """Return a task without its path, and the name that its repository has for all nodes.
 
         Raises:
             GitError: no branch is checked out there.
@@ -70,13 +72,13 @@ class SharedRepositories:
         return replace(spec, repo=None, base=spec.base or self.git.branch(spec.repo)), self.remote(spec.repo)
 
     def path_of(self, address: str) -> str | None:
-        """Return the path of a repository on this machine; None where it is not here yet."""
+        """Return the path of a repository on this machine; None if there is no checkout or clone."""
         clone = self.clones / _folder_name(address)
         paths = (path for path in self.list_paths() if self.remote(path) == address)
         return next(paths, str(clone) if clone.exists() else None)
 
     def refresh(self, spec: TaskSpec) -> None:
-        """Bring what a task of this node begins from to the remote's newest.
+        """Update the base of a task of this node from the remote.
 
         Raises:
             GitError: the remote could not be reached.
@@ -84,7 +86,7 @@ class SharedRepositories:
         self.git.follow(spec.repo, "main" if spec.repo is None else spec.base)
 
     def keep(self, repo: str | None, text: str) -> str:
-        """Keep a text at the remote of a repository, and return the blob's id.
+        """Store a text at the remote of a repository, and return the blob's id.
 
         Raises:
             GitError: the remote could not be reached.
@@ -92,14 +94,14 @@ class SharedRepositories:
         return self.git.publish_text(repo, text)
 
     def read_kept(self, repo: str | None, blob: str) -> str:
-        """Read a text that some node has kept at the remote; raises as `keep`."""
+        """Read a text that a node has stored at the remote. Raises the errors of `keep`."""
         return self.git.read_published(repo, blob)
 
     def ready(self, repository: str) -> str | None:
-        """Return the path of a repository on this machine, which may be cloned for that; None for the workspace.
+        """Return the path of a repository on this machine, cloning it if necessary; None for the workspace.
 
         Raises:
-            GitError: the remote could not be reached.
+            GitError: the remote could not be reached, or the workspace follows no remote.
         """
         if repository == WORKSPACE:
             if not self.remote(None):
@@ -113,7 +115,7 @@ class SharedRepositories:
         return path
 
     def here(self, spec: TaskSpec, repository: str) -> TaskSpec:
-        """A task of another node with the path of its repository here, which is at the remote's newest then.
+        """Return another node's task with the path of its repository here, which is updated from the remote.
 
         Raises:
             GitError: the remote could not be reached, or has no such branch.
@@ -128,7 +130,7 @@ class SharedRepositories:
 
 
 def label_of(address: str) -> str:
-    """The label by which tasks may ask for nodes that know a repository, such as `repo:shop`."""
+    """Return the label with which tasks can ask for nodes that have a repository, such as `repo:shop`."""
     name = re.sub(r"[^A-Za-z0-9_.-]+", "-", address.rstrip("/").removesuffix(".git").rpartition("/")[2])
     return f"repo:{name}"
 

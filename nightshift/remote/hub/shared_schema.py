@@ -1,4 +1,4 @@
-"""Makes the schema of what nodes share in PostgreSQL (`shared.sql`), and tells whether it fits this program."""
+"""Creates the PostgreSQL schema that nodes share (`shared.sql`), and checks whether it fits this program."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _OLD_TASKS = "SELECT count(*) AS number FROM nightshift.task_list WHERE status N
 
 
 def make(database: SharedDatabase) -> bool:
-    """Make the schema as its owner; False where it is there.
+    """Create the schema as its owner; return False if it already exists.
 
     Raises:
         HubAway: the database cannot be reached.
-        HubRefused: the database's user may not do it, or the hub of an older version has open tasks there.
+        HubRefused: the database's user lacks the rights, or the hub of an older version has open tasks there.
     """
     with database.connection() as conn, conn.transaction():
         conn.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
@@ -41,7 +41,7 @@ def make(database: SharedDatabase) -> bool:
 
 
 def set_option(database: SharedDatabase, name: str, value: str | None) -> None:
-    """Set what holds for all nodes, or take it away, as the schema's owner."""
+    """Set an option for all nodes, or remove it (None), as the schema's owner."""
     query = "INSERT INTO options (name, value) VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
     with database.connection() as conn:
         if value is None:
@@ -51,17 +51,17 @@ def set_option(database: SharedDatabase, name: str, value: str | None) -> None:
 
 
 def option(database: SharedDatabase, name: str) -> str | None:
-    """Read an option; None where it was not set."""
+    """Read an option; None if it is not set."""
     row = database.row("SELECT value FROM option_list WHERE name = %s", (name,))
     return None if row is None else str(row["value"])
 
 
 def check(database: SharedDatabase) -> None:
-    """Make sure that this program and the schema fit.
+    """Check that this program and the schema fit.
 
     Raises:
         HubAway: the database cannot be reached.
-        HubRefused: there is no schema or another version's, or the hub of an older version has open tasks there.
+        HubRefused: there is no schema, or one of another version, or the hub of an older version has open tasks there.
     """
     with database.connection() as conn:
         _refuse_old_tasks(conn)
@@ -70,18 +70,18 @@ def check(database: SharedDatabase) -> None:
 
 
 def read_made_at(database: SharedDatabase) -> str:
-    """When the schema was made, as a text: it tells one database from another."""
+    """Return the time at which the schema was created, as text, which identifies the database."""
     row = database.row("SELECT at::text FROM made_list")
     return str(row["at"]) if row else ""
 
 
 def has_role(database: SharedDatabase) -> bool:
-    """Whether there is the role that nodes are granted."""
+    """Check whether the role for nodes exists."""
     return database.row("SELECT 1 FROM pg_roles WHERE rolname = %s", (ROLE,)) is not None
 
 
 def has_vectors(database: SharedDatabase) -> bool:
-    """Whether nodes may search by meaning in the database."""
+    """Check whether nodes can search by meaning in the database."""
     query = "SELECT to_regclass('lesson_vectors') IS NOT NULL AS has"
     return bool((row := database.row(query)) and row["has"])
 
@@ -97,7 +97,7 @@ def _refuse_old_tasks(conn: Connection[DictRow]) -> None:
 
     if not _has(conn, "nightshift.task_list"):
         return
-    with suppress(Error), conn.transaction():  # a user who may not look there gave no tasks either
+    with suppress(Error), conn.transaction():  # a user without access there has no tasks there either
         row = conn.execute(_OLD_TASKS).fetchone()
         if row and row["number"]:
             raise HubRefused(
@@ -107,7 +107,7 @@ def _refuse_old_tasks(conn: Connection[DictRow]) -> None:
 
 
 def _add_vectors(conn: Connection[DictRow]) -> None:
-    """Make the table of vectors where the server has pgvector and it is there, or this user may add it."""
+    """Create the table of vectors if the pgvector extension is installed, or if this user may install it."""
     from psycopg.errors import Error  # noqa: PLC0415  an extra
 
     with suppress(Error), conn.transaction():
@@ -119,7 +119,7 @@ def _add_vectors(conn: Connection[DictRow]) -> None:
 
 
 def _grant(conn: Connection[DictRow]) -> None:
-    """Let nodes call the functions and read the lists, and nothing else."""
+    """Allow nodes to call the functions and read the views, and nothing else."""
     granted = conn.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (ROLE,)).fetchone()
     may_create = conn.execute("SELECT rolcreaterole OR rolsuper AS may FROM pg_roles WHERE rolname = current_user")
     row = may_create.fetchone()
@@ -133,7 +133,7 @@ def _grant(conn: Connection[DictRow]) -> None:
         "SELECT oid::regprocedure::text AS name FROM pg_proc WHERE pronamespace = %s::regnamespace AND prosecdef",
         (SCHEMA,),
     )
-    for each in functions.fetchall():  # those that are for the functions alone run as whoever calls them
+    for each in functions.fetchall():  # internal functions run with the caller's rights
         conn.execute(f"GRANT EXECUTE ON FUNCTION {each['name']} TO {ROLE}".encode())
     views = conn.execute("SELECT viewname AS name FROM pg_views WHERE schemaname = %s", (SCHEMA,)).fetchall()
     for each in views:

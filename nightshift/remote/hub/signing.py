@@ -1,7 +1,8 @@
-"""A node signs what it hands in, so that any other can tell whose it is (Ed25519): results, and commits to land.
+"""Signs what a node hands in (Ed25519), results and commits to land, so that any other node can verify its origin.
 
-A database that says a task is done on a node is not believed without that node's signature. Where the hub itself ended
-a task (cancelled while it waited, failed with what it depends on), there is none, and nothing that could be landed.
+A database entry that says a task is done on a node is not trusted without that node's signature. If the hub itself
+ended a task (cancelled while it waited, failed with a dependency), there is no signature, and nothing that could be
+landed.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from nightshift.core.tasks.states import ENDED, Ending, Status
 
 
 class NodeKey:
-    """The key of a node, in a file that only its owner may read; made when there is none.
+    """The key of a node, in a file that only its owner may read; created if there is none.
 
     Raises:
         OSError: the file cannot be read or written.
@@ -38,16 +39,16 @@ class NodeKey:
 
     @property
     def public(self) -> str:
-        """The key that others verify with, as Base64."""
+        """The public key, as Base64."""
         return base64.b64encode(self._key.public_key().public_bytes_raw()).decode()
 
     def sign(self, text: str) -> str:
-        """The signature of a text, as Base64."""
+        """Return the signature of a text, as Base64."""
         return base64.b64encode(self._key.sign(text.encode())).decode()
 
 
 def is_signed(public_key: str, text: str, signature: str) -> bool:
-    """Tell whether the node with that key signed the text."""
+    """Check whether the node with that key signed the text."""
     from cryptography.exceptions import InvalidSignature  # noqa: PLC0415  an extra
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey  # noqa: PLC0415  as above
 
@@ -62,21 +63,21 @@ def is_signed(public_key: str, text: str, signature: str) -> bool:
 def make_signed_text(
     node: str, task_id: int, status: Status, ending: Ending | None, commit: str | None, branch: str | None
 ) -> str:
-    """Return a result in the one form that is signed; `node` and `task_id` are the hub's."""
+    """Return the canonical text of a result for signing; `node` and `task_id` are the hub's."""
     return json.dumps([node, task_id, status, ending, commit, branch])
 
 
 def make_offered_text(node: str, task_id: int, line: str, commit: str, branch: str) -> str:
-    """The same of a commit that any node may land; `line` names what it is for."""
+    """Return the canonical text of a commit that any node may land, for signing; `line` names the target branch."""
     return json.dumps(["landing", node, task_id, line, commit, branch])
 
 
 def result_is_signed(task: HubTask, keys: Mapping[str, str]) -> Signed | None:
-    """Judge the signature of a task's result; None while the task has not ended.
+    """Verify the signature of a task's result; None while the task has not ended.
 
     Args:
-        task: as the hub has it.
-        keys: public keys by the ids of nodes.
+        task: the hub's task.
+        keys: public keys by node id.
     """
     if task.status not in ENDED:
         return None

@@ -1,9 +1,9 @@
-"""Search among the vectors that all nodes have sent, where the hub's server has pgvector.
+"""Searches the vectors that all nodes have sent, if the hub's server has pgvector.
 
-A node takes in the text of each lesson within seconds, but its embedder may need minutes to read them all: after it
-joined, or changed its embedder. Until then it searches here, among vectors that others made in the same space. From
-then on its own copy answers, in half the time, and also while the hub is away; so here every vector is compared, and
-there is no index that would have to be kept (`bench/hub_vectors.py`: 25 ms among 10,000, on a node 13 ms).
+A node receives the text of each lesson within seconds, but its embedder may need minutes to embed them all after it
+joined or changed its embedder. Until then it searches here, among vectors that other nodes made in the same space.
+After that its own copy answers, in half the time, and also while the hub is unavailable. So here every vector is
+compared, without an index to maintain (`bench/hub_vectors.py`: 25 ms among 10,000, on a node 13 ms).
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ AT_ONCE = 200
 class HubVectors:
     """The vectors of one embedder in the hub (`storage.memory.vector_index.VectorStore`); for any thread.
 
-    Lessons go by the ids that they have on this node; those that are not here are not found.
+    Lessons have the ids of this node; lessons that this node does not have are not found.
 
     Args:
-        connections: of the hub.
+        connections: the hub's database.
         node: the id of this node.
-        db: says which lesson is which.
+        db: maps lessons' keys to their ids on this node.
         embedder: the name of the vector space.
-        dims: how many numbers a vector has.
+        dims: number of dimensions of a vector.
     """
 
     def __init__(self, connections: SharedDatabase, node: str, db: Database, embedder: str, dims: int) -> None:
@@ -49,11 +49,11 @@ class HubVectors:
         self._sent = 0
 
     def add(self, kind: LessonKind, items: Sequence[int], vectors: Vectors) -> None:
-        """Send the vectors of lessons; what the hub has already stays as it is there.
+        """Send the vectors of lessons; vectors that the hub already has are not changed.
 
         Raises:
             HubAway: the hub cannot be reached.
-            HubRefused: its server has no pgvector.
+            HubRefused: the hub's server has no pgvector.
         """
         keys = elsewhere.keys(self._db.reader(), kind, items)
         named = [(keys[item], _text(vector)) for item, vector in zip(items, vectors, strict=True) if item in keys]
@@ -61,11 +61,11 @@ class HubVectors:
         self._hub.rows(query, (self._node, *self._space, kind, [key for key, _ in named], [text for _, text in named]))
 
     def nearest(self, kind: LessonKind, vector: Vectors, limit: int) -> list[Near]:
-        """The lessons of a kind that are nearest to a vector of length 1, best first.
+        """Return the lessons of a kind that are nearest to a vector of length 1, best first.
 
         Raises:
             HubAway: the hub cannot be reached.
-            HubRefused: its server has no pgvector.
+            HubRefused: the hub's server has no pgvector.
         """
         import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
 
@@ -80,12 +80,12 @@ class HubVectors:
             ]
             if len(here) >= limit or len(rows) < most or most >= MAX_NEAREST:
                 break
-            most = min(4 * most, MAX_NEAREST)  # some are not here, or have retired here
+            most = min(4 * most, MAX_NEAREST)  # some lessons are missing or retired on this node
         matrix = np.array([row for _, row in here], dtype=np.float32)
         return nearest_of(kind, [item for item, _ in here], matrix, vector, limit)
 
     def send(self) -> None:
-        """Send the vectors that this node has and the hub lacks, where any are new here since the last call."""
+        """Send the vectors that this node has and the hub lacks, if this node has new ones since the last call."""
         newest = newest_vector(self._db.reader(), self._space[0])
         if newest == self._sent:
             return
@@ -103,12 +103,12 @@ class HubVectors:
 
 
 class SharedVectors:
-    """The hub's vectors for whichever embedder a node uses; for any thread.
+    """The hub's vectors for any embedder that a node uses; for any thread.
 
     Args:
-        connections: of the hub.
+        connections: the hub's database.
         node: the id of this node.
-        db: says which lesson is which.
+        db: maps lessons' keys to their ids on this node.
     """
 
     def __init__(self, connections: SharedDatabase, node: str, db: Database) -> None:
@@ -116,7 +116,7 @@ class SharedVectors:
         self._by_space = dict[tuple[str, int], HubVectors]()
 
     def of(self, embedder: Embedder) -> HubVectors | None:
-        """Those of an embedder; None where the server has no pgvector.
+        """Return the vectors of an embedder; None if the server has no pgvector.
 
         Raises:
             HubAway: the hub cannot be reached.
@@ -129,7 +129,7 @@ class SharedVectors:
         return self._by_space[space]
 
     def send(self, embedder: Embedder | None) -> None:
-        """Send what the hub lacks of an embedder's vectors, if there is one.
+        """Send the vectors of an embedder that the hub lacks; does nothing without an embedder.
 
         Raises:
             HubAway: the hub cannot be reached.

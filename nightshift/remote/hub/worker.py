@@ -1,4 +1,4 @@
-"""A node's workers at Temporal: they advance workflows, and take attempts while the node has workers free."""
+"""A node's Temporal workers: they advance workflows, and take attempts while the node has free workers."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from nightshift.remote.hub.queue import Held, heartbeat
 from nightshift.remote.hub.workflows import ALL, WORKFLOWS, Assignment, Facts, Outcome, workflow_of
 
 LOOK_S = 5.0
-"""Slots are counted anew after so long, when nothing is heard."""
+"""Seconds after which free slots are counted again if no event arrives."""
 _AT_ONCE = 20
 
 
 def workflow_worker(client: Client, *, is_short: bool = False) -> Worker:
-    """Return a worker that advances the hub's workflows; one that `is_short` keeps none in mind."""
+    """Return a worker that advances the hub's workflows; an `is_short` worker caches no workflows."""
 
     @activity.defn(name="standing")
     async def standing(task_id: int) -> str:
@@ -54,11 +54,11 @@ def workflow_worker(client: Client, *, is_short: bool = False) -> Worker:
 
 @contextmanager
 def workflows_served(connection: HubConnection) -> Iterator[None]:
-    """Advance the hub's workflows while the block lasts, as each node does: for who asks while no node is up.
+    """Advance the hub's workflows during the block, as each node does. For commands that run while no node is up.
 
     Raises:
         HubAway: the server cannot be reached.
-        HubRefused: it refuses.
+        HubRefused: the server refuses.
     """
 
     async def start(client: Client) -> tuple[Worker, asyncio.Task[None]]:
@@ -77,10 +77,10 @@ def workflows_served(connection: HubConnection) -> Iterator[None]:
 
 
 class FreeSlots(CustomSlotSupplier):
-    """Slots for attempts: as many as the node has workers free, shared by its workers of all task queues.
+    """Slots for attempts: as many as the node has free workers, shared by its Temporal workers of all task queues.
 
     Args:
-        free: how many attempts the node could take now; called on the loop of the hub's client.
+        free: returns how many attempts the node could take now; called on the loop of the hub's client.
     """
 
     def __init__(self, free: Callable[[], int]) -> None:
@@ -89,11 +89,11 @@ class FreeSlots(CustomSlotSupplier):
         self._changed = asyncio.Event()
 
     def wake(self) -> None:
-        """Count again; for any thread."""
+        """Count the free slots again; for any thread."""
         self._loop.call_soon_threadsafe(self._changed.set)
 
     async def reserve_slot(self, ctx: SlotReserveContext) -> SlotPermit:  # noqa: ARG002  the SDK's signature
-        """Wait until the node has a worker free."""
+        """Wait until the node has a free worker."""
         while self._free() <= self._used:
             self._changed.clear()
             try:
@@ -103,16 +103,16 @@ class FreeSlots(CustomSlotSupplier):
         return SlotPermit()
 
     def try_reserve_slot(self, ctx: SlotReserveContext) -> SlotPermit | None:  # noqa: ARG002  as above
-        """Take nothing beside the queue's order."""
+        """Refuse, so that no attempt bypasses the queue's order."""
         return None
 
     def mark_slot_used(self, ctx: SlotMarkUsedContext) -> None:  # noqa: ARG002  as above
-        """Count an attempt that the local queue does not have yet."""
+        """Count an attempt that is not in the local queue yet."""
         with self._lock:
             self._used += 1
 
     def release_slot(self, ctx: SlotReleaseContext) -> None:
-        """Count it no more."""
+        """Stop counting the attempt."""
         if ctx.slot_info is not None:
             with self._lock:
                 self._used -= 1
@@ -120,12 +120,12 @@ class FreeSlots(CustomSlotSupplier):
 
 
 class NodeWorkers:
-    """All workers of a node; on the loop of the hub's client.
+    """All Temporal workers of a node; used on the loop of the hub's client.
 
     Args:
-        client: of the hub.
+        client: the hub's client.
         free: see `FreeSlots`.
-        take: gives an attempt to the local queue, on a thread; an outcome where the node cannot take it.
+        take: adds an attempt to the local queue, in a thread; returns an outcome if the node cannot take it.
         lease_s: the lease, in seconds.
     """
 
@@ -140,7 +140,7 @@ class NodeWorkers:
         self._begin(WORKFLOWS, workflow_worker(client))
 
     def poll(self, queues: Collection[str]) -> None:
-        """Take attempts from these task queues as well."""
+        """Take attempts from these task queues too."""
         fixed = FixedSizeSlotSupplier(1)
         for queue in sorted(set(queues) - self._workers.keys()):
             worker = Worker(
@@ -157,7 +157,7 @@ class NodeWorkers:
             self._begin(queue, worker)
 
     def hold(self, held: Collection[Held]) -> frozenset[Held]:
-        """Renew the right to these tasks from now on, however long a turn takes; those of them that were lost."""
+        """Renew the leases of these tasks from now on, however long a turn takes; return the ones that were lost."""
         self._held = frozenset(held)
         return self._held & self._lost
 
@@ -171,12 +171,12 @@ class NodeWorkers:
 
     @property
     def fault(self) -> BaseException | None:
-        """The reason why a worker ended; None while all run."""
+        """The reason why a worker ended; None while all are running."""
         ended = [running for _, running in self._workers.values() if running.done() and not running.cancelled()]
         return next((running.exception() or RuntimeError("a worker ended") for running in ended), None)
 
     async def stop(self) -> None:
-        """End all."""
+        """Stop all workers."""
         self._beating.cancel()
         workers, self._workers = list(self._workers.values()), {}
         await asyncio.gather(*(worker.shutdown() for worker, running in workers if not running.done()))
@@ -187,9 +187,9 @@ class NodeWorkers:
 
     @activity.defn(name="attempt")
     async def _attempt(self, assignment: Assignment) -> Outcome:
-        """Give the attempt to the local queue, which ends it later."""
+        """Add the attempt to the local queue, which completes the activity later."""
         taking = asyncio.ensure_future(asyncio.to_thread(self._take, assignment))
-        self._lease_s = min(self._lease_s, assignment.request.lease_s)  # that of the node where the task came from
+        self._lease_s = min(self._lease_s, assignment.request.lease_s)  # the lease of the submitting node
         while not (await asyncio.wait({taking}, timeout=self._lease_s / 3))[0]:
             activity.heartbeat()
         outcome = taking.result()

@@ -1,7 +1,8 @@
-"""Workflows of the hub: a shared task, a node, the hub's settings, and the turns of a branch.
+"""Workflows of the hub: a shared task, a node, the hub's settings, and the landing turns of a branch.
 
-The module imports nothing of this program: Temporal's sandbox imports it again for each worker. Code that running
-workflows have passed may not change its order of commands; a change goes behind `workflow.patched`.
+The module imports nothing of this program, because Temporal's sandbox imports it again for each worker. Code that
+running workflows have already executed must not change its order of commands; such a change goes behind
+`workflow.patched`.
 """
 
 from __future__ import annotations
@@ -36,12 +37,12 @@ def workflow_of(task_id: int) -> str:
 
 
 def queue_of(needs: list[str]) -> str:
-    """Return the task queue of tasks that need these labels, which nodes with all of them poll."""
+    """Return the task queue of tasks that need these labels; nodes with all of these labels poll it."""
     return "+".join(sorted(needs)) or ANY
 
 
 def step_of(priority: int) -> int:
-    """Return Temporal's step, from 1 (first) to 5, of a task's priority, of which 1 is usual."""
+    """Return Temporal's priority level, 1 (first) to 5, for a task's priority, whose default is 1."""
     return next(step for step, least in enumerate((10, 2, 0, -9, priority), 1) if priority >= least)
 
 
@@ -49,8 +50,8 @@ def step_of(priority: int) -> int:
 class Request:
     """A shared task as its node submits it.
 
-    `spec` is the task as text; where it is long, `blob` names it in the remote repository. `fence` and `attempt` are
-    those of the run before, where the task is tried again.
+    `spec` is the task as text; for a long task it is empty and `blob` names the text in the remote repository. `fence`
+    and `attempt` are those of the previous run if the task is tried again.
     """
 
     id: int
@@ -74,7 +75,7 @@ class Request:
 
 
 def renew_request(before: Request, words: Request) -> Request:
-    """Return a task with other words, where it came from and what it depends on as before."""
+    """Return a task with a new specification, but with its previous origin and dependencies."""
     return replace(
         words, origin=before.origin, origin_name=before.origin_name, origin_url=before.origin_url,
         origin_task=before.origin_task, created_at=before.created_at, depends_on=before.depends_on,
@@ -84,7 +85,7 @@ def renew_request(before: Request, words: Request) -> Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """An owner's answer to a question of a task; `approval_id` is the number on the node that asked."""
+    """An owner's answer to a task's question; `approval_id` is the question's number on the node that asked."""
 
     id: int
     approval_id: int
@@ -94,7 +95,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """The state of a shared task as its memo has it."""
+    """The state of a shared task, as stored in its memo."""
 
     id: int
     title: str
@@ -131,7 +132,7 @@ class Facts:
 
 
 def facts_of(request: Request, status: str) -> Facts:
-    """Return the state of a task that was just submitted."""
+    """Return the state of a newly submitted task."""
     return Facts(
         id=request.id, title=request.title, repository=request.repository, share=request.share, needs=request.needs,
         priority=request.priority, status=status, origin=request.origin, origin_name=request.origin_name,
@@ -142,7 +143,7 @@ def facts_of(request: Request, status: str) -> Facts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """An attempt that a node is to make."""
+    """An attempt that a node should make."""
 
     request: Request
     fence: int
@@ -151,7 +152,10 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The end of an attempt on a node; with `is_back` nothing ended, and any node may take it from `not_before` on."""
+    """The end of an attempt on a node.
+
+    If `is_back`, nothing ended, and any node may take the task from `not_before` on.
+    """
 
     is_back: bool = False
     status: str = ""
@@ -192,7 +196,7 @@ class SharedTask:
 
     @workflow.run
     async def run(self, request: Request) -> str:
-        """Wait for what the task needs, have it attempted until it ends, and return its status."""
+        """Wait for the task's dependencies, have it attempted until it ends, and return its status."""
         if request.depends_on:
             self._show(status="blocked")
             if unmet := await self._await_needed():
@@ -220,7 +224,7 @@ class SharedTask:
             workflow.upsert_search_attributes([STATUS.value_set(self._facts.status)])
 
     async def _await_needed(self) -> str:
-        """Wait until all that the task depends on has ended; the reason why it can never begin, if there is one."""
+        """Wait until all dependencies have ended; return why the task can never begin, or an empty string."""
         for other in self._request.depends_on:
             while other not in self._needed:
                 status = await workflow.execute_activity(
@@ -229,13 +233,13 @@ class SharedTask:
                 if status in _ENDED or not status:
                     self._needed[other] = status
                     break
-                with suppress(ApplicationError):  # it has just ended: its standing is asked for again
+                with suppress(ApplicationError):  # it has just ended: its status is read again
                     handle = workflow.get_external_workflow_handle(workflow_of(other))
                     await handle.signal("tell_end", self._facts.id)
                     break
         needed = self._request.depends_on
         await workflow.wait_condition(lambda: self._facts.cancel_requested or all(n in self._needed for n in needed))
-        may_be_gone = self._request.fence > 0  # it was there when the task was first submitted
+        may_be_gone = self._request.fence > 0  # the dependency existed when the task was first submitted
         unmet = [
             f"task {number} is {status or 'unknown'}"
             for number, status in self._needed.items()
@@ -277,7 +281,7 @@ class SharedTask:
         try:
             outcome = await self._attempt
         except ActivityError as error:
-            if self._is_taken:  # else it was called back, or never began
+            if self._is_taken:  # otherwise it was called back, or never began
                 self._note_failure(error.cause)
             return
         finally:
@@ -292,7 +296,7 @@ class SharedTask:
         )  # fmt: skip
 
     def _note_failure(self, cause: BaseException | None) -> None:
-        """Note why an attempt that a node had has no result."""
+        """Record why an attempt on a node has no result."""
         if isinstance(cause, ApplicationError) and cause.type == REMOVED:
             self._show(reason=f"{self._facts.node_name} was removed")
             return
@@ -303,27 +307,27 @@ class SharedTask:
             self._show(status="failed", ending="crashed", reason=f"set aside after {crashes} nodes: {reason}")
 
     async def _call_back(self) -> None:
-        """Take the attempt back from its task queue, unless a node has it; the next one is there then."""
+        """Remove the attempt from its task queue, unless a node has it; the next attempt has been queued on return."""
         attempt = self._attempt
         if attempt and not self._is_taken:
             attempt.cancel()
             await workflow.wait_condition(lambda: self._attempt is not attempt or self._is_taken)
 
-    # What other workflows and nodes tell
+    # Messages from other workflows and nodes
 
     @workflow.signal(name="needed_ended")
     def note_needed_end(self, task_id: int, status: str) -> None:
-        """Note the end of a task that this one depends on."""
+        """Record the end of a task that this one depends on."""
         self._needed[task_id] = status
 
     @workflow.signal
     def tell_end(self, task_id: int) -> None:
-        """Note a task that depends on this one."""
+        """Record a task that depends on this one and must be told of its end."""
         self._dependants.append(task_id)
 
     @workflow.signal(name="taken")
     def note_taker(self, taker: Taker) -> None:
-        """Note the node that has the attempt."""
+        """Record the node that has the attempt."""
         if self._is_current(taker.fence) and not self._is_taken:
             self._is_taken = True
             self._show(
@@ -333,23 +337,23 @@ class SharedTask:
 
     @workflow.signal
     def asks(self, fence: int, text: str) -> None:
-        """Note what the attempt asks its owner, as JSON; nothing: it goes on."""
+        """Record the attempt's questions to the owner, as JSON; an empty text means that it continues."""
         if self._is_current(fence) and self._is_taken:
             self._show(status="waiting" if text else "running", asks=text)
 
     @workflow.signal
     def read_replies(self, numbers: list[int]) -> None:
-        """Forget answers that the node has read."""
+        """Remove answers that the node has read."""
         self._show(replies=[reply for reply in self._facts.replies if reply.id not in numbers])
 
     def _is_current(self, fence: int) -> bool:
         return self._attempt is not None and fence == self._facts.fence
 
-    # What owners do
+    # Operations of owners
 
     @workflow.update
     async def cancel(self) -> str:
-        """Cancel the task, or ask its node to; the status then."""
+        """Cancel the task, or ask its node to cancel it; return the status after that."""
         self._show(cancel_requested=True)
         await self._call_back()
         await workflow.wait_condition(lambda: self._is_taken or self._facts.status in _ENDED)
@@ -357,7 +361,7 @@ class SharedTask:
 
     @workflow.update
     async def prioritise(self, priority: int) -> str:
-        """Give the task another priority; the status then."""
+        """Set the task's priority; return the status after that."""
         is_other = step_of(priority) != step_of(self._facts.priority)
         self._show(priority=priority)
         if is_other:
@@ -366,7 +370,7 @@ class SharedTask:
 
     @workflow.update
     def answer(self, approval_id: int, granted: bool, text: str) -> str:
-        """Keep an answer for the node that asks; the status then."""
+        """Store an answer for the node that asks; return the status after that."""
         if self._facts.status != "waiting":
             raise ApplicationError(f"task {self._facts.id} is {self._facts.status} and asks nothing", type="illegal")
         self._answered += 1
@@ -376,7 +380,7 @@ class SharedTask:
 
     @workflow.update
     async def revise(self, request: Request) -> str:
-        """Put other words in the place of the task's, unless another node works on it; the status then."""
+        """Replace the task's specification, unless another node works on the task; return the status after that."""
         facts = self._facts
         if self._is_taken and request.origin != facts.node:
             raise ApplicationError(f"task {facts.id} is being worked on by {facts.node_name}", type="illegal")
@@ -391,7 +395,7 @@ class SharedTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Presence:
-    """A node as it introduces itself; `is_up` and `seen_at` are the workflow's."""
+    """A node's description of itself; `is_up` and `seen_at` are set by the workflow."""
 
     id: str
     name: str
@@ -412,7 +416,7 @@ class Presence:
 
 @workflow.defn(name="Node")
 class NodePresence:
-    """One node: what it says of itself, whether it is heard of, and whether it drains."""
+    """One node: its description, whether it is up, and whether it drains."""
 
     @workflow.init
     def __init__(self, node: Presence) -> None:
@@ -420,7 +424,7 @@ class NodePresence:
 
     @workflow.run
     async def run(self, node: Presence) -> None:  # noqa: ARG002  as `__init__`
-        """Note a node that is not heard of for longer than its lease."""
+        """Mark the node as down when no heartbeat arrives for longer than its lease."""
         seen = 0
         while not workflow.info().is_continue_as_new_suggested():
             try:
@@ -437,7 +441,7 @@ class NodePresence:
 
     @workflow.signal
     def beat(self, node: Presence) -> None:
-        """Note what the node says of itself now."""
+        """Record a heartbeat with the node's current description."""
         self._beats += 1
         self._node = replace(node, joined_at=self._node.joined_at, is_draining=self._node.is_draining)
         now = workflow.now().isoformat()
@@ -445,16 +449,16 @@ class NodePresence:
 
     @workflow.update
     def drain(self, draining: bool) -> None:
-        """Let the node take nothing new, or take tasks again."""
+        """Stop the node from taking new tasks, or let it take tasks again."""
         self._show(is_draining=draining)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Settings that hold for all nodes.
+    """Settings for all nodes.
 
-    `numbers` are those of nodes by their ids, `keys` their public keys; `queues` are the task queues in use, with the
-    labels that tasks there need.
+    `numbers` maps node ids to numbers, `keys` to public keys. `queues` maps the task queues in use to the labels that
+    their tasks need.
     """
 
     paused: str | None = None
@@ -467,7 +471,7 @@ class Settings:
 
 @workflow.defn(name="Control")
 class Control:
-    """The hub's settings."""
+    """The workflow that keeps the hub's settings."""
 
     @workflow.init
     def __init__(self, settings: Settings) -> None:
@@ -475,7 +479,7 @@ class Control:
 
     @workflow.run
     async def run(self, settings: Settings) -> None:  # noqa: ARG002  as `__init__`
-        """Keep the settings."""
+        """Keep the settings until the workflow must continue as a new run."""
         workflow.upsert_memo({"settings": self._settings})
         await workflow.wait_condition(lambda: workflow.info().is_continue_as_new_suggested())
         await workflow.wait_condition(workflow.all_handlers_finished)
@@ -483,7 +487,7 @@ class Control:
 
     @workflow.update
     def join(self, node: str, key: str) -> int:
-        """Let a node in, and return its number."""
+        """Register a node, and return its number."""
         settings = self._settings
         if node in settings.removed or key in settings.removed.values():
             raise ApplicationError("the hub's owner has removed this node", type=REMOVED)
@@ -495,13 +499,13 @@ class Control:
 
     @workflow.update
     def remove(self, node: str, at: bool) -> None:
-        """Let a node never join again, or let it join."""
+        """Bar a node from joining, or allow it again."""
         others = {other: key for other, key in self._settings.removed.items() if other != node}
         self._set(removed={**others, node: self._settings.keys.get(node, "")} if at else others)
 
     @workflow.update
     def pause(self, reason: str | None) -> None:
-        """Let no node take a task for a reason, or with none let nodes take tasks again."""
+        """Stop all nodes from taking tasks, for a reason; None lets them take tasks again."""
         self._set(paused=reason)
 
     @workflow.update
@@ -511,7 +515,7 @@ class Control:
 
     @workflow.signal
     def poll(self, needs: list[str]) -> None:
-        """Note a combination of labels that tasks need."""
+        """Register a combination of labels that tasks need."""
         if queue_of(needs) not in self._settings.queues:
             self._set(queues={**self._settings.queues, queue_of(needs): needs})
 
@@ -523,7 +527,7 @@ class Control:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A task that is ready to land; where `commit` is there, any node may land it from `branch` at the remote."""
+    """A task that is ready to land. If `commit` is set, any node may land it from `branch` at the remote."""
 
     task_id: int
     fence: int
@@ -547,7 +551,7 @@ class Line:
 
 @workflow.defn(name="Landing")
 class LandingLine:
-    """The turns of one branch: it ends when nobody waits."""
+    """The landing turns of one branch. The workflow ends when no task waits."""
 
     @workflow.init
     def __init__(self, line: Line) -> None:
@@ -557,7 +561,7 @@ class LandingLine:
 
     @workflow.run
     async def run(self, line: Line) -> None:
-        """Drop who is not heard of for longer than a lease, until nobody waits."""
+        """Drop entries that were not renewed for a lease, until no task waits."""
         seen, is_waited_for = 0, True
         while is_waited_for:
             if workflow.info().is_continue_as_new_suggested():
@@ -574,7 +578,7 @@ class LandingLine:
 
     @workflow.signal
     def enter(self, entry: Entry) -> None:
-        """Let a task wait for its turn; what it says again takes the place of what it said."""
+        """Add or update the entry of a task that waits for its turn."""
         earlier_entry = self._entries.get(entry.task_id)
         if earlier_entry and earlier_entry.fence == entry.fence:
             entry = replace(entry, landed_as=earlier_entry.landed_as, is_alone=earlier_entry.is_alone)
@@ -582,20 +586,20 @@ class LandingLine:
 
     @workflow.signal
     def renew(self, task_id: int, fence: int) -> None:
-        """Note that a task still waits, or lands."""
+        """Renew the entry of a task that still waits or lands."""
         if (entry := self._entries.get(task_id)) and entry.fence == fence:
             self._put(entry)
 
     @workflow.signal
     def leave(self, task_id: int, fence: int) -> None:
-        """Let a task wait no more."""
+        """Remove a task's entry."""
         if (entry := self._entries.get(task_id)) and entry.fence == fence:
             del self._entries[task_id]
             self._note_change()
 
     @workflow.signal
     def end(self, landed: dict[str, str | None]) -> None:
-        """Note under which commit each of these tasks landed; None: it has to be landed alone."""
+        """Record the commit under which each task landed; None means that the task must be landed alone."""
         for number, commit in landed.items():
             if entry := self._entries.get(int(number)):
                 self._put(replace(entry, landed_as=commit, is_alone=commit is None))

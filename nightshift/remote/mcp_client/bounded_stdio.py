@@ -1,6 +1,6 @@
-"""A transport of the MCP SDK over the standard streams of a server, whose lines are bounded.
+"""A transport of the MCP SDK over a server's standard streams, with a limit on the length of lines.
 
-The SDK's own collects a line of any length, and takes the square of its length in time for that.
+The SDK's own transport buffers lines of any length, in time quadratic to the length.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _STARTER = (
     "resource.setrlimit(resource.RLIMIT_AS, (hard, hard)); ctypes.CDLL(None).prctl(1, 9); "
     "os.execvp(sys.argv[1], sys.argv[1:])"
 )
-"""Starts a server: without our limit of memory, and killed when this process ends (`PR_SET_PDEATHSIG`)."""
+"""Starts a server without our memory limit, and has it killed when this process ends (`PR_SET_PDEATHSIG`)."""
 
 
 @asynccontextmanager
 async def open_bounded_stdio(command: Sequence[str], cwd: str | None, ended: asyncio.Event) -> AsyncIterator[Any]:
-    """The streams of a server that is started here; `ended` is set when it has closed its output, or said too much."""
+    """Start a server and provide its streams; `ended` is set when it closes its output or sends too long a line."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", _STARTER, *command, cwd=cwd, limit=MAX_LINE_BYTES,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
@@ -55,9 +55,9 @@ async def _read(process: asyncio.subprocess.Process, to_session: Any, ended: asy
     try:
         async with to_session:
             while line := await process.stdout.readline():
-                with contextlib.suppress(ValueError):  # a line that is none of the protocol
+                with contextlib.suppress(ValueError):  # ignore lines that are not protocol messages
                     await to_session.send(SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False)))
-    except (ValueError, anyio.BrokenResourceError):  # a line that is too long; nobody listens any more
+    except (ValueError, anyio.BrokenResourceError):  # the line is too long, or the session is closed
         process.kill()
     finally:
         ended.set()
@@ -67,5 +67,5 @@ async def _write(process: asyncio.subprocess.Process, from_session: Any) -> None
     assert process.stdin is not None
     async for each in from_session:
         process.stdin.write(each.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
-        with contextlib.suppress(ConnectionError):  # it ended, which reading tells
+        with contextlib.suppress(ConnectionError):  # the server ended, which `_read` notices
             await process.stdin.drain()

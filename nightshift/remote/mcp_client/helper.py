@@ -1,8 +1,8 @@
-"""The process in which MCP servers are spoken with: it may hang, grow or die without harm to the daemon.
+"""The process that speaks to MCP servers: it may hang, grow or die without harm to the daemon.
 
-It reads one line of JSON with the servers and the tools that are wanted, answers with one about those that are there,
-and from then on each line is a call and gets one line back. Its own memory is limited, that of the servers is not; they
-end with it, and it ends when its input does.
+It reads one line of JSON with the servers and the requested tools, and answers with one line about the available tools.
+After that, each line is a call and gets one line back. Its own memory is limited, the servers' memory is not. The
+servers end with it, and it ends when its input closes.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ MAX_PAGES = 20
 
 
 class Link:
-    """One server. The SDK's scopes have to be entered and left in one task, so each server has its own.
+    """One server. The SDK's scopes must be entered and left in the same asyncio task, so each server has its own task.
 
     Args:
         about: `command`, or `url` and `token`; and `cwd`.
-        start_s: how long it may take to answer at first.
-        call_s: how long a call may take.
+        start_s: timeout for the start, in seconds.
+        call_s: timeout of a call, in seconds.
     """
 
     def __init__(self, about: Mapping[str, Any], start_s: float, call_s: float) -> None:
@@ -45,7 +45,7 @@ class Link:
         self._ended = asyncio.Event()
 
     async def start(self) -> list[Any]:
-        """Connect, and list the tools; raises what went wrong as ConnectionError."""
+        """Connect, and list the tools. A failure raises ConnectionError."""
         self._ended = asyncio.Event()
         ready: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._run(ready))
@@ -84,7 +84,7 @@ class Link:
         return streamable_http_client(self._about["url"], http_client=http)
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> tuple[str, bool]:
-        """Call a tool; what it says, and whether it is no failure."""
+        """Call a tool; return the result, and whether the call succeeded."""
         try:
             if self._task is None or self._task.done() or self._ended.is_set():
                 await self.start()
@@ -111,7 +111,7 @@ def _why(task: asyncio.Task[None]) -> str:
 
 
 def _text(result: Any) -> str:
-    """Return the words of a result, at most `MAX_CHARS` of them."""
+    """Return the text of a result, at most `MAX_CHARS` characters."""
     parts, left = list[str](), MAX_CHARS
     for block in result.content:
         text = getattr(block, "text", None) or getattr(getattr(block, "resource", None), "text", None)
@@ -162,9 +162,9 @@ async def _serve(out: Any) -> None:
 
 
 def main() -> None:
-    """Serve until the input ends, and take the servers along."""
+    """Serve until the input closes, then end with all servers."""
     out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints is none of the protocol
+    os.dup2(2, 1)  # keep a library's own output out of the protocol
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, resource.getrlimit(resource.RLIMIT_AS)[1]))
     try:
         asyncio.run(_serve(out))

@@ -1,4 +1,4 @@
-"""The MCP servers of the owner: a command that is started, or an address; and the tools that a task may name."""
+"""The owner's MCP servers, each started by a command or reached at an address, and the tools that a task may name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,30}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpServer:
-    """One server: started by `command`, or reached at `url` with a token, if it has one."""
+    """One server: started by `command`, or reached at `url`, optionally with a token."""
 
     name: str
     command: tuple[str, ...] = ()
@@ -24,11 +24,11 @@ class McpServer:
 
 
 def servers_of(given: Mapping[str, str], token_of: Callable[[str], str] = lambda _: "") -> tuple[McpServer, ...]:
-    """The servers of the settings.
+    """Return the servers of the settings.
 
     Args:
-        given: names, and for each a command or an address.
-        token_of: the token for a server, by its name.
+        given: maps each server's name to a command or an address.
+        token_of: returns the token for a server's name; empty if there is none.
 
     Raises:
         ConfigError: lists the faults.

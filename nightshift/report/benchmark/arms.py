@@ -1,4 +1,4 @@
-"""Reads what arms an owner wants to compare, and says under which settings each works."""
+"""Reads the arms that an owner wants to compare, and returns the settings for each."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from nightshift.report.benchmark.results import Arm
 
 MOST_ARMS = 20
 LESSONS = 3
-"""The number of lessons in a prompt under an arm with memory, where the owner's settings give none."""
+"""Number of lessons in a prompt for an arm with memory if the owner's settings use none."""
 _EXAMPLE = "[{name: mini, model: openai=gpt-5-mini}, {name: engine, model: built-in}]"
-"""A file of two arms."""
+"""Example of a file with two arms."""
 
 
 class ArmIn(Strict):
-    """An arm as a person writes it."""
+    """An arm as a person writes it in YAML."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$")]
     model: Annotated[str, Field(min_length=1, max_length=200), AfterValidator(without_nul)]
@@ -40,27 +40,27 @@ _ARMS = TypeAdapter(Annotated[list[ArmIn], Field(min_length=1, max_length=MOST_A
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArmSettings:
-    """The settings of an arm where they are not the owner's; `unset` are those that shall have no value."""
+    """The settings of an arm that differ from the owner's; `unset` are settings that must have no value."""
 
     flags: Mapping[str, Any]
     unset: Mapping[str, None] = field(default_factory=dict)
 
 
 def of_models(models: Sequence[str]) -> tuple[Arm, ...]:
-    """An arm for each model, named as `backend=model` or `built-in`, under the usual settings.
+    """Create an arm for each model, named as `backend=model` or `built-in`, with default settings.
 
     Raises:
-        BenchmarkError: one is named twice, or not so.
+        BenchmarkError: a model is named twice, or in another form.
     """
     named = [{"name": _plain_name(model), "model": model} for model in models if model.strip()]
     return _read(named, "--models") if named else ()
 
 
 def from_file(path: Path) -> tuple[Arm, ...]:
-    """The arms of a YAML file, a list.
+    """Read arms from a YAML file that contains a list.
 
     Raises:
-        BenchmarkError: names the file, the field and the mend.
+        BenchmarkError: names the file, the field and the fix.
     """
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -70,12 +70,12 @@ def from_file(path: Path) -> tuple[Arm, ...]:
 
 
 def settings_of(arm: Arm, recall_limit: int, limit_usd: float | None) -> ArmSettings:
-    """Return the settings that an arm changes: nobody is asked, nothing is pushed or spoken of, no other model helps.
+    """Return the settings that an arm changes: no questions, pushes or notices, and no help from another model.
 
     Args:
         arm: the arm.
-        recall_limit: how many lessons the owner's prompts get.
-        limit_usd: the most that an attempt may cost; None for any amount.
+        recall_limit: number of lessons in the owner's prompts.
+        limit_usd: maximum cost of an attempt in USD; None for no limit.
     """
     flags: dict[str, Any] = {
         "model_type": arm.backend,
@@ -92,8 +92,8 @@ def settings_of(arm: Arm, recall_limit: int, limit_usd: float | None) -> ArmSett
         "enable_clarify": False,
         "clear_enough": 0.0,
         "enable_split": False,
-        "environments": "trust",  # as when the items were validated
-        "setup_scripts": "off",  # no further one is asked for
+        "environments": "trust",  # as during the validation of the items
+        "setup_scripts": "off",  # no new script is asked for
         "git_auto_push": False,
         "git_integrate": False,
         "max_retries": 1,
@@ -138,5 +138,5 @@ def _arm(read: ArmIn) -> Arm:
 
 
 def _plain_name(model: str) -> str:
-    """The model's own name with what a file may be called."""
+    """Return the model's own name, reduced to characters that are safe in a file name."""
     return re.sub(r"[^A-Za-z0-9._-]", "-", model.rpartition("=")[2]).strip("._-")[:40] or "model"

@@ -1,9 +1,9 @@
-"""Chooses, of the arms of a benchmark, how each model shall work on a repository's tasks.
+"""Chooses from the arms of a benchmark how each model should work on a repository's tasks.
 
-Of a model's arms the one with the highest lower bound of Wilson's interval is chosen: few items prove little. Of equals
-it is the one whose items cost less, then the quicker one. Figures of arms are never added up, since they differ in what
-they measured. Arms with memory are left out: they tell what lessons are worth, and recalling them is a setting of its
-own. So is the built-in engine, which no route chooses.
+For each model the arm with the highest lower bound of Wilson's interval is chosen, since few items prove little. Ties
+go to the arm with cheaper items, then to the faster one. Figures of different arms are never added up, because the arms
+measured different things. Arms with memory are ignored: they measure the value of lessons, and recall is a separate
+setting. The built-in engine is ignored too, since no route chooses it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nightshift.core.tasks.benchmarked import Benchmarked, Compared
 from nightshift.report.benchmark.report import ArmFigures
 
 LEAST_ITEMS = 5
-"""After fewer items an arm is not chosen."""
+"""Minimum number of items after which an arm may be chosen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,9 +23,9 @@ class Choice:
     """An arm that was chosen for its model.
 
     Attributes:
-        figures: of the arm.
-        others: the other arms of the model that it was chosen from, the best first.
-        measured: what of it may be taken over.
+        figures: the figures of the chosen arm.
+        others: the model's other arms that were considered, best first.
+        measured: the results and settings of the chosen arm that may be adopted.
     """
 
     figures: ArmFigures
@@ -34,7 +34,7 @@ class Choice:
 
 
 def choose(arms: Iterable[ArmFigures]) -> tuple[Choice, ...]:
-    """An arm for each model that has one with enough items; by the model's name."""
+    """Choose an arm for each model that has one with enough items; sorted by the model's name."""
     fit = [
         figures
         for figures in arms

@@ -1,4 +1,4 @@
-"""Tells the files of a commit apart: sources, tests, what tests need beside them, and the rest."""
+"""Classifies the files of a commit: sources, tests, files that tests need, and the rest."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Part(StrEnum):
     SOURCE = "source"
     TEST = "test"
     SUPPORT = "support"
-    """Files that tests need beside them, such as helpers and data."""
+    """Files that tests need, such as helpers and data."""
     LOCK = "lock"
     CI = "ci"
     OTHER = "other"
@@ -50,20 +50,20 @@ def part_of(path: str) -> Part:
 
 
 class NotText(ValueError):
-    """A commit changes a file that is no text, or a link."""
+    """A commit changes a binary file or a link."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitParts:
-    """A commit as a task: what is asked for, and what it is judged by.
+    """A commit as a task: the requested change, and the tests that judge it.
 
     Attributes:
-        change: its change without tests: path to new text, None for a file that it removes.
-        tests: its tests that it adds or changes, path to text.
-        support: what these need beside them, likewise.
-        gone: test files that it removes.
-        sources: the paths of the sources in `change`.
-        language: of most of these.
+        change: the commit's change without tests: path to new text, or None for a removed file.
+        tests: the tests that the commit adds or changes: path to text.
+        support: the files that these tests need and that the commit adds or changes: path to text.
+        gone: test files that the commit removes.
+        sources: the paths of the source files in `change`.
+        language: the language of most of these source files.
     """
 
     change: Change
@@ -75,10 +75,10 @@ class CommitParts:
 
 
 def read_parts(before: Tree, after: Tree) -> CommitParts:
-    """The parts of the change between two trees.
+    """Return the parts of the change between two trees.
 
     Raises:
-        NotText: a file that changes is no text, or a link.
+        NotText: a changed file is binary or a link.
     """
     differing = _differing(before, after)
     texts = {path: _text(after, path) for path in differing}
@@ -116,5 +116,5 @@ def _of(texts: Mapping[str, str | None], parts: Mapping[str, Part], wanted: Part
 
 
 def tests_in(paths: Collection[str]) -> bool:
-    """Tell whether a runner can be given one of these files."""
+    """Check whether a test runner can run one of these files."""
     return any(map(is_suite, paths))

@@ -1,4 +1,4 @@
-"""A benchmark's figures as Markdown, by the template `benchmark.md`."""
+"""Renders a benchmark's figures as Markdown, with the template `benchmark.md`."""
 
 from __future__ import annotations
 

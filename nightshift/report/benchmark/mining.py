@@ -1,7 +1,7 @@
-"""Finds the commits that may be items: small, made by people, with sources and tests, and without locks and CI files.
+"""Finds commits that may become items: small, made by people, with sources and tests, and without lock and CI files.
 
-Filters are asked in the order of `Filter`, and the first that a commit fails is the one that is told. Whoever is killed
-goes on: what was looked at is stored in portions, and is not looked at again.
+Filters are applied in the order of `Filter`, and the first filter that a commit fails is recorded. Results are stored
+in batches, so an interrupted run continues without examining these commits again.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from nightshift.report.benchmark.commit_parts import Part, part_of, tests_in
 from nightshift.report.benchmark.store import BenchmarkStore, Candidate, Dropped, key_of
 
 MOST_FILES, MOST_LINES = 5, 200
-"""Of sources; lines are those added and those removed together."""
+"""Limits for source files; lines are added and removed lines together."""
 _PORTION = 100
 
 
 class Filter(StrEnum):
-    """A test that a commit may fail, in the order of asking; the value is the text for people."""
+    """A condition that excludes a commit, in the order of application; the value is the text for people."""
 
     MERGE = "merges and first commits"
     REVERTS = "reverts"
@@ -43,7 +43,7 @@ class Filter(StrEnum):
 
     @property
     def mined(self) -> bool:
-        """Whether the history alone answers it; the others take runs of the tests."""
+        """True if the history alone decides it; the other filters need test runs."""
         return self in _MINED
 
 
@@ -52,7 +52,7 @@ _MINED = tuple(Filter)[: tuple(Filter).index(Filter.TEXT)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passed:
-    """A line of the account: a filter, the commits before it and those that it dropped."""
+    """One row of the account: a filter, the number of commits before it, and the number that it dropped."""
 
     filter: Filter
     before: int
@@ -60,17 +60,17 @@ class Passed:
 
     @property
     def after(self) -> int:
-        """The commits that are left."""
+        """The number of commits left after the filter."""
         return self.before - self.dropped
 
 
 def mine(repo: str, commits: Iterable[ChangingCommit], store: BenchmarkStore) -> int:
-    """Look at the commits that were not looked at yet; gives how many these are.
+    """Examine the commits that were not examined yet, and return their number.
 
     Args:
         repo: the path of the repository.
-        commits: of its history, in any order.
-        store: keeps what is found.
+        commits: commits of its history, in any order.
+        store: stores the results.
     """
     commit_ids = store.list_examined(repo)
     new = (commit for commit in commits if commit.id not in commit_ids)
@@ -82,7 +82,7 @@ def mine(repo: str, commits: Iterable[ChangingCommit], store: BenchmarkStore) ->
 
 
 def look_at(repo: str, commit: ChangingCommit) -> Candidate | Dropped:
-    """Make a candidate of a commit, or name the filter that drops it, by the history alone."""
+    """Turn a commit into a candidate, or return the filter that drops it; uses only the history."""
     key = key_of(repo, commit.id)
     if failed := next(_faults(commit), None):
         subject = subject_of(commit.message)
@@ -102,7 +102,7 @@ def look_at(repo: str, commit: ChangingCommit) -> Candidate | Dropped:
 
 
 def account(store: BenchmarkStore, repo: str) -> tuple[Passed, ...]:
-    """How many commits of a repository each filter dropped, in the order in which they are asked."""
+    """Return how many commits of a repository each filter dropped, in the order of the filters."""
     names = [dropped.filter for dropped in store.dropped(repo)]
     left, lines = len(store.list_examined(repo)), list[Passed]()
     for each in Filter:

@@ -1,8 +1,8 @@
-"""The figures of a benchmark: what each arm solved at what price, and each two arms compared.
+"""The figures of a benchmark: what each arm solved at what price, and comparisons of each two arms.
 
-An arm is held against others on the items that both have worked on; what it did in all stands apart. Commits that a
-model may have been trained on inflate its rate, so those after its cut-off are told apart where the owner has said when
-that was; where he has not, the report says so.
+Two arms are compared on the items that both have worked on; an arm's total is shown separately. Commits that a model
+may have been trained on inflate its rate. So commits after the model's training cutoff are counted separately if the
+owner has given that date; otherwise the report says that it is missing.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from nightshift.report.benchmark.statistics import LEVEL, Pairs, holm, pair_up
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArmFigures:
-    """The figures of one arm.
+    """The figures of one arm. Averages are per attempt.
 
     Attributes:
         arm: the arm.
-        solved: of the items that it has worked on.
-        interval: of its solve rate, 95 %.
-        cutoff: when its model's training ended; None where nobody has said so.
-        after_cutoff: what it solved of the commits since then; None without a cut-off.
-        format_errors: attempts with a reply that could not be read.
-        cost_usd: of all its attempts, as far as it is known.
-        tokens: of an attempt, prompt and replies, on average; so are seconds and iterations.
-        seconds: of an attempt.
-        iterations: of an attempt.
-        outcomes: whether it solved each item, by the item's key.
-        last_at: when its last attempt ended; None where it has worked on nothing.
+        solved: the share of solved items among those that it has worked on.
+        interval: the 95 % interval of its solve rate.
+        cutoff: the date at which its model's training ended; None if unknown.
+        after_cutoff: the share of solved items among commits after the cutoff; None without a cutoff.
+        format_errors: the share of attempts with an unreadable reply.
+        cost_usd: the known cost of all its attempts.
+        tokens: average tokens, prompts and replies together.
+        seconds: average duration.
+        iterations: average number of iterations.
+        outcomes: maps each item's key to whether the arm solved it.
+        last_at: the end of its last attempt; None if it has worked on nothing.
     """
 
     arm: Arm
@@ -52,12 +52,12 @@ class ArmFigures:
 
     @property
     def item_usd(self) -> float:
-        """The average cost of an attempt, as far as it is known."""
+        """The average known cost of an attempt, in USD."""
         return self.cost_usd / max(1, self.solved.whole)
 
     @property
     def solved_usd(self) -> float | None:
-        """The cost of a solved item, failures included; None where none was solved."""
+        """The cost of a solved item in USD, including failed attempts; None if none was solved."""
         return self.cost_usd / self.solved.part if self.solved.part else None
 
 
@@ -66,12 +66,12 @@ class Comparison:
     """Two arms on the items that both have worked on.
 
     Attributes:
-        first: the name of the one that solved more; where memory is all that differs, of the one with memory.
-        second: the name of the other one.
-        pairs: what became of their items.
-        difference: by how much more often the first one solves, with its 95 % interval.
+        first: name of the arm that solved more; if only memory differs, of the arm with memory.
+        second: name of the other arm.
+        pairs: the arms' results on their common items.
+        difference: how much more often the first arm solves, with its 95 % interval.
         p_value: adjusted for the number of comparisons.
-        is_uplift: whether memory is all that differs.
+        is_uplift: True if the arms differ only in memory.
     """
 
     first: str
@@ -83,17 +83,17 @@ class Comparison:
 
     @property
     def is_significant(self) -> bool:
-        """Whether chance alone would seldom bring such a difference."""
+        """True if chance alone would seldom produce such a difference."""
         return self.p_value < LEVEL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundFigures:
-    """The newest run of several rounds, in each of which all items are tried.
+    """The newest run with several rounds; each round tries all items.
 
     Attributes:
-        rounds: what each arm did in each, those that have begun, the first one first.
-        comparisons: uplift of memory in the last of them.
+        rounds: the arms' figures for each round that has begun, the first round first.
+        comparisons: uplift of memory in the last round.
     """
 
     rounds: tuple[tuple[ArmFigures, ...], ...]
@@ -106,11 +106,11 @@ class BenchmarkReport:
 
     Attributes:
         repo: the path of the repository.
-        mode: what models were given of an item.
-        items: how many there are, whether an arm has worked on them or not.
-        arms: those that have worked on any, the best first.
-        comparisons: of each two of them, uplift of memory first.
-        learning: a run of several rounds; None where there is none.
+        mode: the part of an item that models were given.
+        items: number of items, whether or not an arm has worked on them.
+        arms: the arms that have worked on any item, best first.
+        comparisons: comparisons of each two of these arms, uplift of memory first.
+        learning: a run of several rounds; None if there is none.
     """
 
     repo: str
@@ -131,16 +131,16 @@ def fold(
     cutoffs: Mapping[str, date] | None = None,
     rounds: Sequence[Sequence[Result]] = (),
 ) -> BenchmarkReport:
-    """The figures of a repository.
+    """Compute the figures of a repository.
 
     Args:
-        repo: its path.
-        items: of the repository; results of others are left out.
-        arms: all that are known.
-        results: one for each item and arm.
-        mode: what models were given of an item.
-        cutoffs: when the training of models ended, by `backend=model` or `model`.
-        rounds: the results of each round of a run of several.
+        repo: the path of the repository.
+        items: the repository's items; results of other items are ignored.
+        arms: all known arms.
+        results: one result per item and arm.
+        mode: the part of an item that models were given.
+        cutoffs: dates at which models' training ended, by `backend=model` or `model`.
+        rounds: the results of each round, for a run of several rounds.
     """
     items_by_key = {item.key: item for item in items}
 
@@ -159,7 +159,10 @@ def fold(
 
 
 def compare(arms: Sequence[ArmFigures], *, uplift_alone: bool = False) -> list[Comparison]:
-    """Each two arms that have worked on the same items, given the best first; or those that differ in memory alone."""
+    """Compare each two arms (given best first) with common items.
+
+    With `uplift_alone` only arms that differ in memory.
+    """
     comparisons = [_comparison(figures, other) for figures, other in combinations(arms, 2)]
     comparisons = [each for each in comparisons if each.pairs.count and (each.is_uplift or not uplift_alone)]
     adjusted = holm([each.p_value for each in comparisons])
@@ -173,7 +176,7 @@ def _comparison(figures: ArmFigures, other: ArmFigures) -> Comparison:
     is_uplift = replace(figures.arm, name="", memory=False) == replace(other.arm, name="", memory=False)
     first, second = (other, figures) if is_uplift and other.arm.memory else (figures, other)
     pairs = pair_up(first.outcomes, second.outcomes)
-    if not is_uplift and pairs.only_second > pairs.only_first:  # of the items that both have worked on
+    if not is_uplift and pairs.only_second > pairs.only_first:  # counted on the common items
         first, second = second, first
         pairs = pair_up(first.outcomes, second.outcomes)
     return Comparison(

@@ -1,4 +1,4 @@
-"""The values of a benchmark: its arms, its items, and the result of an item under an arm."""
+"""The value classes of a benchmark: its arms, its items, and the result of an item for an arm."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
-    """One way to solve items: a model with the settings that it works under.
+    """One way to solve items: a model with its settings.
 
     Attributes:
         name: unique within a run.
         backend: as in `backend=model`.
         model: as in `backend=model`; empty for the built-in engine.
         protocol: the form in which the model sends its changes.
-        tools: whether it may look around and edit in steps.
+        tools: whether the model may explore and edit in steps.
         readers: whether a reviewer and an auditor read its changes.
-        memory: whether it sees lessons of earlier items.
+        memory: whether the model sees lessons from earlier items.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Arm:
 
     @property
     def label(self) -> str:
-        """Its model as `backend=model`; the backend alone for the built-in engine."""
+        """The arm's model as `backend=model`; only the backend for the built-in engine."""
         return f"{self.backend}={self.model}" if self.model else self.backend
 
 
@@ -39,17 +39,17 @@ class Item:
     """A task that was mined from a commit and validated.
 
     Attributes:
-        key: unique: the repository and the commit's SHA.
+        key: unique key: the repository and the commit's SHA.
         repo: the path of the repository.
-        commit: the SHA of the commit that solved it.
-        parent: the SHA of the commit that an attempt begins with.
+        commit: the SHA of the commit that solved the task.
+        parent: the SHA of the commit that an attempt starts from.
         subject: the first line of the commit's message.
-        statement: what the model is asked to do.
-        lines: how many lines of source the commit changed, added and removed together.
-        files: how many source files it changed.
+        statement: the request to the model.
+        lines: source lines that the commit changed, added and removed together.
+        files: number of source files that the commit changed.
         committed_at: aware, UTC.
         fail_to_pass: the tests that fail before the commit and pass after it.
-        pass_to_pass_count: how many tests pass before and after it.
+        pass_to_pass_count: number of tests that pass before and after the commit.
     """
 
     key: str
@@ -67,10 +67,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokenOff:
-    """An attempt that did not come to its end, which says nothing of the arm: it goes on when the run does.
+    """An interrupted attempt, which says nothing about the arm; it continues when the run does.
 
     Attributes:
-        reason: why, in words.
+        reason: why it was interrupted, in words.
     """
 
     reason: str
@@ -78,19 +78,19 @@ class BrokenOff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """The result of an item under an arm.
+    """The result of an item for an arm.
 
     Attributes:
-        item: its key.
-        arm: its name.
+        item: the item's key.
+        arm: the arm's name.
         solved: whether the verdict passed.
         outcome: why the attempt ended, as a task's `Ending`.
-        cost_usd: what is known of its cost.
+        cost_usd: the known part of its cost.
         tokens_in: tokens of prompts.
         tokens_out: tokens of replies.
-        seconds: how long it worked.
+        seconds: working time.
         iterations: rounds of coding and testing.
-        format_errors: replies that could not be read.
+        format_errors: number of unreadable replies.
         finished_at: aware, UTC.
     """
 

@@ -1,7 +1,7 @@
-"""Works through a run: every arm on the first item, then on the second, so that it may be stopped at any time.
+"""Works through a run: all arms on the first item, then on the second, and so on, so it may be stopped at any time.
 
-What is stored is done. Whoever is killed begins again with the first item that an arm has no result of, and the attempt
-that was under way goes on where it stood, for it is a durable task of a queue.
+Stored results are final. After an interruption, the run continues with the first item that an arm has no result for. An
+interrupted attempt continues where it was, because it is a durable task of a queue.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from nightshift.report.benchmark.store import BenchmarkStore, Mode, Run, RunStat
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """The request for a run, beside its arms.
+    """The parameters of a run, except its arms.
 
     Attributes:
-        mode: what models are given.
-        items: so many, drawn from all; None for all.
-        rounds: so often they are tried; arms with memory keep the lessons of the rounds before.
-        budget_usd: what this and earlier calls for the run may cost together; None for any amount.
+        mode: the part of an item that models are given.
+        items: number of items to draw; None for all.
+        rounds: how often the items are tried; arms with memory keep the lessons of earlier rounds.
+        budget_usd: maximum cost in USD of this and earlier calls for the run together; None for no limit.
 
     Raises:
-        BenchmarkError: the budget is no amount.
+        BenchmarkError: the budget is not a positive amount.
     """
 
     mode: Mode = Mode.SHOWN
@@ -42,7 +42,7 @@ class Asked:
 
 
 class Turn(NamedTuple):
-    """An attempt that a run has no result of; rounds are counted from 1 on."""
+    """An attempt that a run has no result for; rounds are counted from 1."""
 
     arm: Arm
     item: Item
@@ -50,23 +50,23 @@ class Turn(NamedTuple):
 
 
 class Attempting(Protocol):
-    """Lets an arm try an item."""
+    """Runs an arm on an item."""
 
     async def __call__(self, turn: Turn, limit_usd: float | None) -> Result | BrokenOff:
-        """Make an attempt and return its result; the run stops where it was broken off.
+        """Make an attempt and return its result; the run stops if the attempt was interrupted.
 
         Args:
-            turn: whose attempt, and at what.
-            limit_usd: the most that it may cost; None for any amount.
+            turn: the arm, the item and the round.
+            limit_usd: maximum cost of the attempt in USD; None for no limit.
         """
         ...
 
 
 class Budget:
-    """The remaining budget of a run: the least of several limits.
+    """The remaining budget of a run: the minimum of several limits.
 
     Args:
-        limits: each gives the USD that are left of one, or None where it has no end.
+        limits: each returns the USD left of one limit, or None if it is unlimited.
     """
 
     def __init__(self, *limits: Callable[[], float | None]) -> None:
@@ -74,20 +74,20 @@ class Budget:
 
     @property
     def left_usd(self) -> float | None:
-        """None for any amount."""
+        """The remaining USD; None for no limit."""
         amounts = [left for limit in self._limits if (left := limit()) is not None]
         return min(amounts, default=None)
 
 
 def in_order(items: Iterable[Item], seed: int = 0) -> tuple[str, ...]:
-    """The keys in an order that is the same each time and not that of the history, so that any part is a sample."""
+    """Return the items' keys in a shuffled order that is the same each time, so that any part of it is a sample."""
     keys = sorted(item.key for item in items)
     random.Random(seed).shuffle(keys)  # noqa: S311  nothing is secret about it
     return tuple(keys)
 
 
 def waiting(store: BenchmarkStore, run: Run) -> list[Turn]:
-    """List the turns of a run that have no result, in the order of work; the arm that comes first takes turns."""
+    """List the turns of a run without a result, in the order of work; the arms take turns at being first."""
     arms = {arm.name: arm for arm in store.arms()}
     items = {item.key: item for item in store.items(run.repo)}
     rounds = range(1, run.rounds + 1)
@@ -102,7 +102,7 @@ def waiting(store: BenchmarkStore, run: Run) -> list[Turn]:
 
 
 def results_of_round(store: BenchmarkStore, run: Run, number: int) -> tuple[Result, ...]:
-    """The results that count for a round of a run: its own where it has several, for arms learn in each."""
+    """Return the results for a round of a run: the run's own if it has several rounds, because arms learn in each."""
     if run.rounds > 1:
         return store.round_results(run.key, number)
     return store.results(run.repo, run.mode)
@@ -118,16 +118,17 @@ async def work(
     clock: Clock,
     tell: Callable[[Result], None],
 ) -> Run:
-    """Work until all is done, the run is stopped, or nothing is left to be spent; gives the run as it stands then.
+    """Work until everything is done, the run is stopped, or the budget is spent; return the run's state then.
 
     Args:
-        store: keeps the results.
-        run: as it was begun.
-        attempt: lets an arm try an item.
-        budget: what may be spent.
-        may_begin: returns when an attempt may begin, as after the owner's own work, or with a reason to stop.
-        clock: dates the end.
-        tell: is told each result.
+        store: stores the results.
+        run: the run to work on.
+        attempt: runs an arm on an item.
+        budget: the remaining budget.
+        may_begin: waits until an attempt may begin, for example after the owner's own work; returns a reason to stop,
+            or an empty string.
+        clock: returns the time of the end.
+        tell: receives each result.
     """
     for turn in waiting(store, run):
         if why := await may_begin():

@@ -1,8 +1,8 @@
-"""The request to a model for an item: the words of the commit, and the names that its tests use.
+"""Writes the request to a model for an item: the commit's message, and the names that its tests use.
 
-A test that only fails because something has another name than its author gave it judges a guess. So what such tests
-miss is told with its signature, as the commit has it. Words that give the change away are left out: a longer identifier
-that the commit brings, and that no test names, is part of the answer.
+A test that fails only because the model chose another name than the author would judge a guess. So the request lists
+the names that such tests miss, with the commit's signatures. Sentences that reveal the change are left out: a longer
+identifier that the commit introduces, and that no test names, is part of the answer.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{3,}")
 _TOKEN = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+|\n+")
 TELLING_TOKENS = 3
-"""An identifier of more tokens than this says how a change was made."""
+"""An identifier with more tokens than this reveals how a change was made."""
 _HEADING = "Names that are expected:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """The words of an item.
+    """The request text of an item.
 
     Attributes:
-        text: the words; empty where nothing is left of them.
-        unnamed: names that tests miss and that nothing says, nor can be told.
-        leaked: identifiers of the change that stood in the words.
+        text: the text; empty if the subject itself reveals the change.
+        unnamed: names that tests miss and that neither the text nor a signature can give.
+        leaked: identifiers of the change that the commit's message contained.
     """
 
     text: str
@@ -49,7 +49,7 @@ class Statement:
 
 
 def missing_name(message: str) -> str | None:
-    """The name that a failure misses, where it says nothing else; None for any other failure."""
+    """Return the name that a failure reports as missing; None for any other failure."""
     first_match = next((match for pattern in _MISSED if (match := pattern.search(message))), None)
     return first_match["name"].rpartition(".")[2] if first_match else None
 
@@ -57,12 +57,12 @@ def missing_name(message: str) -> str | None:
 def write_statement(
     message: str, change: Change, before: Mapping[str, str], tests: Iterable[str], missed: Collection[str]
 ) -> Statement:
-    """The words of a commit as a task.
+    """Turn a commit's message into a request.
 
     Args:
-        message: the commit's.
-        change: of the commit, without its tests: path to new text.
-        before: the texts of these files as they were.
+        message: the commit's message.
+        change: the commit's change without its tests: path to new text.
+        before: the texts of these files before the commit.
         tests: the texts of its tests.
         missed: the names that tests miss without the change.
     """
@@ -84,20 +84,23 @@ def write_statement(
 
 
 def _says(words: str, name: str) -> bool:
-    """Tell whether a name is said; one that is an ordinary word has to look like code."""
+    """Check whether the text mentions a name; a name that is an ordinary word must look like code."""
     code = rf"[`.]{re.escape(name)}\b|\b{re.escape(name)}[`(=]"
     return bool(re.search(rf"\b{re.escape(name)}\b" if re.search(r"[A-Z0-9_]", name) else code, words))
 
 
 def _telling(change: Change, before: Mapping[str, str]) -> set[str]:
-    """The long identifiers that a change brings."""
+    """Return the long identifiers that a change introduces."""
     old = {name for text in before.values() for name in _IDENTIFIER.findall(text)}
     new = {name for text in change.values() if text for name in _IDENTIFIER.findall(text)}
     return {name for name in new - old if len(_TOKEN.findall(name)) > TELLING_TOKENS}
 
 
 def _signatures(change: Change, wanted: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Name and signature of what a change defines, arguments of functions among it; the innermost is told last."""
+    """Yield name and signature of each wanted definition in a change, and of functions' arguments.
+
+    The innermost last.
+    """
     for path, text in change.items():
         if text is None or not wanted:
             continue
@@ -117,7 +120,7 @@ def _signatures(change: Change, wanted: Collection[str]) -> Iterator[tuple[str, 
 
 
 def _definitions(tree: ast.AST, owner: str = "") -> Iterator[tuple[str, ast.stmt]]:
-    """Yield the definitions of a module or a class, each with the name of the class around it."""
+    """Yield the definitions of a module or a class, each with the name of the enclosing class."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign):
             yield owner, node
@@ -128,7 +131,7 @@ def _definitions(tree: ast.AST, owner: str = "") -> Iterator[tuple[str, ast.stmt
 
 
 def _names(node: ast.stmt) -> set[str]:
-    """The names by which something is known outside, and those of its arguments."""
+    """Return the names that a definition introduces, including the names of its arguments."""
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             return {node.name, *(each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg))}

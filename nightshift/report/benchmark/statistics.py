@@ -1,12 +1,12 @@
-"""Whether one arm solves more items than another, and how surely.
+"""Tests whether one arm solves more items than another, and with what certainty.
 
-Two arms work on the same items, so they are compared item by item: what both solve or both fail says nothing, and of
-the rest a fair coin would give each arm one half (Q. McNemar, Psychometrika 12 (1947), 153-157). The p-value is the
-mid-p of that exact binomial test: the exact one keeps its level so cautiously that it finds less, and the mid-p keeps
-it in practice (M. Fagerland, S. Lydersen, P. Laake, BMC Medical Research Methodology 13:91, 2013). Where several arms
-are compared, p-values are adjusted (S. Holm, Scandinavian Journal of Statistics 6 (1979), 65-70).
+Two arms work on the same items, so they are compared item by item. Items that both solve or both fail say nothing; a
+fair coin would give each arm half of the others (Q. McNemar, Psychometrika 12 (1947), 153-157). The p-value is the
+mid-p of that exact binomial test. The exact test keeps its level so conservatively that it finds less, and the mid-p
+keeps it in practice (M. Fagerland, S. Lydersen, P. Laake, BMC Medical Research Methodology 13:91, 2013). For
+comparisons of several arms, p-values are adjusted (S. Holm, Scandinavian Journal of Statistics 6 (1979), 65-70).
 
-`tests/report/benchmark/test_statistics.py` holds the rates of the intervals by simulation.
+`tests/report/benchmark/test_statistics.py` verifies the rates of the intervals by simulation.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from nightshift.core.shares import Interval, Share, wilson
 
 LEVEL = 0.05
-"""Differences with a smaller p-value are called significant."""
+"""Significance level: a difference with a smaller p-value is called significant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairs:
-    """How two arms did with the same items, as counts."""
+    """The results of two arms on the same items, as counts."""
 
     both: int = 0
     only_first: int = 0
@@ -32,7 +32,7 @@ class Pairs:
 
     @property
     def count(self) -> int:
-        """All items that both arms have worked on."""
+        """Number of items that both arms have worked on."""
         return self.both + self.only_first + self.only_second + self.neither
 
     @property
@@ -47,12 +47,12 @@ class Pairs:
 
     @property
     def p_value(self) -> float:
-        """The two-sided mid-p value of McNemar's exact test; 1 where no item tells the arms apart."""
+        """The two-sided mid-p value of McNemar's exact test; 1 if no item distinguishes the arms."""
         return mid_p(self.only_first, self.only_second)
 
     @property
     def difference(self) -> Interval:
-        """How much more often the first arm solves, -1 to 1, with its 95 % interval for pairs.
+        """How much more often the first arm solves, -1 to 1, with its 95 % interval for paired data.
 
         R. G. Newcombe, “Improved confidence intervals for the difference between binomial proportions based on paired
         data”, Statistics in Medicine 17 (1998), 2635-2650, method 10.
@@ -70,7 +70,7 @@ class Pairs:
         return Interval(middle, max(-1.0, low), min(1.0, high))
 
     def _correlation(self) -> float:
-        """The phi coefficient of the two arms, corrected as Newcombe does where it is positive."""
+        """Return the phi coefficient of the two arms, with Newcombe's correction if it is positive."""
         (first, n), other = (self.first.part, self.count), self.second.part
         margins = math.sqrt(first * (n - first) * other * (n - other))
         if not margins:
@@ -80,7 +80,7 @@ class Pairs:
 
 
 def pair_up(first: Mapping[str, bool], second: Mapping[str, bool]) -> Pairs:
-    """Compare two arms by what each solved; items that one of them has not worked on do not count."""
+    """Count the results of two arms item by item; items that one of them has not worked on do not count."""
     seen = [(first[item], second[item]) for item in first.keys() & second.keys()]
     return Pairs(
         both=seen.count((True, True)),
@@ -91,7 +91,7 @@ def pair_up(first: Mapping[str, bool], second: Mapping[str, bool]) -> Pairs:
 
 
 def mid_p(heads: int, tails: int) -> float:
-    """The two-sided mid-p value of a fair coin that fell `heads` times on one side and `tails` times on the other."""
+    """Return the two-sided mid-p value of a fair coin with this many heads and tails."""
     n, least = heads + tails, min(heads, tails)
     if heads == tails:
         return 1.0
@@ -100,7 +100,7 @@ def mid_p(heads: int, tails: int) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """The p-values adjusted for being several, in their order."""
+    """Return the p-values adjusted for multiple comparisons, in their order."""
     adjusted, worst = [1.0] * len(p_values), 0.0
     for rank, at in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
         worst = max(worst, min(1.0, (len(p_values) - rank) * p_values[at]))

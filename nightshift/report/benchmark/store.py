@@ -1,7 +1,7 @@
-"""Keeps what the benchmark knows, in a database of its own: `storage/db/benchmark_rows.py` has the SQL.
+"""Stores the benchmark's data in a database of its own; `storage/db/benchmark_rows.py` has the SQL.
 
-Results are kept by item, arm and mode. The mode is what a model is given of an item: `shown` with
-the tests of the commit, `words` with its statement alone.
+Results are stored by item, arm and mode. The mode is the part of an item that a model is given: `shown` with the tests
+of the commit, `words` with only its statement.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ T = TypeVar("T")
 
 
 class Mode(StrEnum):
-    """The text of an item that a model is given."""
+    """The part of an item that a model is given."""
 
     SHOWN = "shown"
     WORDS = "words"
 
 
 class RunState(StrEnum):
-    """Whether a run is worked on; one that was killed is still said to be running, and goes on when asked to."""
+    """The state of a run. A killed run still counts as running, and continues when asked to."""
 
     RUNNING = "running"
     STOPPED = "stopped"
@@ -48,7 +48,7 @@ class RunState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A commit that passed the filters and is not validated yet; the fields are those of `Item`."""
+    """A commit that passed the filters and is not validated yet; the fields have the meaning of those of `Item`."""
 
     key: str
     repo: str
@@ -61,13 +61,13 @@ class Candidate:
 
     @property
     def subject(self) -> str:
-        """The first line of its message."""
+        """The first line of the commit's message."""
         return subject_of(self.message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dropped:
-    """A commit that is no item: the name of the filter that dropped it (`report.benchmark.mining.Filter`), and why."""
+    """A commit that is not an item: the filter that dropped it (`report.benchmark.mining.Filter`), and why."""
 
     key: str
     repo: str
@@ -82,16 +82,16 @@ class Run:
     """A run of arms over items.
 
     Attributes:
-        key: unique: follows from repository, mode, arms and items.
+        key: unique key, derived from repository, mode, arms and items.
         repo: the path of the repository.
-        mode: what models are given.
-        arms: names.
-        items: keys, in the order in which they are worked on.
-        state: whether it is worked on.
+        mode: the part of an item that models are given.
+        arms: names of the arms.
+        items: keys of the items, in the order of work.
+        state: the state of the run.
         reason: why it was stopped.
         started_at: when it began.
-        changed_at: when its state changed last.
-        rounds: so often all items are tried; a run of several has results of its own, for arms learn in each.
+        changed_at: when its state last changed.
+        rounds: how often all items are tried. A run of several rounds has its own results, because arms learn in each.
     """
 
     key: str
@@ -107,7 +107,7 @@ class Run:
 
 
 def key_of(repo: str, commit: str) -> str:
-    """The key of a commit of a repository."""
+    """Return the key of a commit of a repository."""
     return f"{repo}@{commit}"
 
 
@@ -115,12 +115,12 @@ class BenchmarkStore:
     """The benchmark's database. May be used from any thread; every write is durable when its method returns.
 
     Args:
-        path: the file; its folder is made where it is missing.
-        readonly: for who only looks at it.
+        path: the database file; its folder is created if it is missing.
+        readonly: open it only for reading.
 
     Raises:
-        StoreMissing: `readonly`, and nothing was mined yet.
-        StoreError: it cannot be opened, read or written; so may every method.
+        StoreMissing: with `readonly`, if nothing was mined yet.
+        StoreError: the database cannot be opened, read or written. Every method may raise this.
     """
 
     def __init__(self, path: Path, *, readonly: bool = False) -> None:
@@ -143,48 +143,48 @@ class BenchmarkStore:
     # --- mining
 
     def list_examined(self, repo: str) -> frozenset[str]:
-        """The commits of a repository that were looked at, whatever came of it."""
+        """Return the commits of a repository that were examined, with any result."""
         return self._read(lambda: rows.list_validated(self._conn, repo))
 
     def candidates(self, repo: str | None = None) -> tuple[Candidate, ...]:
-        """Commits that wait to be validated, the oldest first."""
+        """Return the commits that wait for validation, the oldest first."""
         return self._of(Candidate, "candidates", repo)
 
     def items(self, repo: str | None = None) -> tuple[Item, ...]:
-        """All items, the oldest commit first."""
+        """Return all items, the oldest commit first."""
         return self._of(Item, "items", repo)
 
     def dropped(self, repo: str | None = None) -> tuple[Dropped, ...]:
-        """Commits that are no items."""
+        """Return the commits that are not items."""
         return self._of(Dropped, "dropped", repo)
 
     def add_mined(self, outcomes: Iterable[Candidate | Dropped]) -> None:
-        """Store what came of commits that were looked at for the first time."""
+        """Store the results for commits that were examined for the first time."""
         with self._writing():
             for outcome in outcomes:
                 add = rows.add_candidate if isinstance(outcome, Candidate) else rows.add_dropped
                 add(self._conn, _row(outcome))
 
     def add_item(self, item: Item) -> None:
-        """Store an item, in the place of its candidate."""
+        """Store an item, and remove its candidate."""
         with self._writing():
             rows.add_item(self._conn, _row(item))
 
     def drop(self, dropped: Dropped) -> None:
-        """Store why a commit is no item, in the place of its candidate."""
+        """Store why a commit is not an item, and remove its candidate."""
         self.add_mined([dropped])
 
     # --- runs
 
     def arms(self) -> tuple[Arm, ...]:
-        """All arms that were ever run, by name."""
+        """Return all arms that were ever run, by name."""
         return tuple(_value(Arm, row) for row in self._read(lambda: rows.arms(self._conn)))
 
     def add_arm(self, arm: Arm) -> None:
-        """Store an arm; what is known of it stands.
+        """Store an arm; an arm that is already stored stays unchanged.
 
         Raises:
-            BenchmarkError: there is another one of this name.
+            BenchmarkError: a different arm has this name.
         """
         with self._writing():
             rows.add_arm(self._conn, _row(arm))
@@ -204,7 +204,7 @@ class BenchmarkStore:
         at: datetime,
         rounds: int = 1,
     ) -> Run:
-        """Store that a run begins, or that the one with these arms, items and rounds goes on."""
+        """Store that a run begins, or that the run with these arms, items and rounds continues."""
         named, ordered = tuple(arms), tuple(items)
         identity = (repo, str(mode), named, ordered, *([rounds] if rounds > 1 else []))
         digest = hashlib.blake2b(repr(identity).encode(), digest_size=8).hexdigest()
@@ -216,14 +216,14 @@ class BenchmarkStore:
         return self.run(digest)
 
     def runs(self, repo: str | None = None) -> tuple[Run, ...]:
-        """All runs, the oldest first."""
+        """Return all runs, the oldest first."""
         return self._of(Run, "runs", repo)
 
     def run(self, key: str) -> Run:
-        """One run.
+        """Return one run.
 
         Raises:
-            BenchmarkError: there is none of this key.
+            BenchmarkError: there is no run with this key.
         """
         stored_run = next((run for run in self.runs() if run.key == key), None)
         if stored_run is None:
@@ -231,42 +231,42 @@ class BenchmarkStore:
         return stored_run
 
     def end_run(self, key: str, state: RunState, reason: str, at: datetime) -> None:
-        """Say that a run is done, or that it is to stop: who works on it looks before each attempt.
+        """Store that a run is done, or that it must stop; the process that works on it checks this before each attempt.
 
         Raises:
-            BenchmarkError: there is none of this key.
+            BenchmarkError: there is no run with this key.
         """
         with self._writing():
             rows.set_state(self._conn, key, str(state), reason, to_text(at))
         self.run(key)
 
     def results(self, repo: str | None = None, mode: Mode | None = None) -> tuple[Result, ...]:
-        """Return the results of items under arms in the order in which they came; None stands for all."""
+        """Return the results of items for arms in the order in which they were added; None selects all."""
         return tuple(_value(Result, row) for row in self._read(lambda: rows.results(self._conn, repo, mode)))
 
     def add_result(self, result: Result, mode: Mode = Mode.SHOWN) -> bool:
-        """Store a result; False where that of this item, arm and mode is known, which stands."""
+        """Store a result; return False if there already is one for this item, arm and mode, which is kept."""
         with self._writing():
             return rows.add_result(self._conn, {**_row(result), "mode": str(mode)})
 
     def round_results(self, run: str, number: int) -> tuple[Result, ...]:
-        """Return the results of a round, from 1 on, of a run of several rounds, in the order in which they came."""
+        """Return the results of a round (from 1) of a run of several rounds, in the order in which they were added."""
         return tuple(_value(Result, row) for row in self._read(lambda: rows.round_results(self._conn, run, number)))
 
     def add_round_result(self, result: Result, run: str, number: int) -> bool:
-        """Store a result of a round; False where that of this item and arm is known, which stands."""
+        """Store a result of a round; return False if there already is one for this item and arm, which is kept."""
         with self._writing():
             return rows.add_round_result(self._conn, {**_row(result), "run": run, "round": number})
 
     def note_spent(self, run: str, arm: str, days: Mapping[str, Spent]) -> None:
-        """Store what an arm of a run has spent in all on each day, such as 2026-11-26, also on what was broken off."""
+        """Store an arm's total spending in a run for each day, such as 2026-11-26, including interrupted attempts."""
         with self._writing():
             for day, spent in days.items():
                 row: dict[str, rows.Value] = {"run": run, "arm": arm, "day": day}
                 rows.note_spent(self._conn, {**row, "cost_usd": spent.cost_usd, "tokens": spent.tokens})
 
     def spent(self, run: str | None = None, since: date | None = None) -> tuple[float, int]:
-        """Sum the spending of a run, or of all runs, from a day on: USD and tokens."""
+        """Return the spending of a run, or of all runs, from a day on: USD and tokens."""
         return self._read(lambda: rows.sum_spent(self._conn, run, str(since or "")))
 
     # --- rows
@@ -291,7 +291,7 @@ class BenchmarkStore:
 
 
 _COLUMNS = {"commit": "commit_id"}
-"""Columns that are not named as their fields: a field's name is a word of SQL."""
+"""Columns that are named differently from their fields, because the field's name is an SQL keyword."""
 
 
 def _row(value: Candidate | Dropped | Item | Arm | Result) -> dict[str, rows.Value]:
@@ -308,7 +308,7 @@ def _cell(value: object) -> rows.Value:
 
 
 def _value(kind: type[T], row: Row) -> T:
-    """The value of a row, whose columns know neither lists nor truth."""
+    """Convert a row to a value; columns have neither lists nor booleans."""
     types = get_type_hints(kind)
     values = {name: row[_COLUMNS.get(name, name)] for name in types}
     for name, type_ in types.items():

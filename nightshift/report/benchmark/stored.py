@@ -1,4 +1,4 @@
-"""Figures of what is stored: which repository a path means, and the report of its results."""
+"""Figures from stored results: finds the repository for a path, and reports its results."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from nightshift.report.benchmark.store import BenchmarkStore, Mode
 
 @contextmanager
 def results_of(path: Path, repo: str) -> Iterator[tuple[BenchmarkStore, str]]:
-    """Open the benchmark's database for a repository; gives the path under which it is known, too.
+    """Open the benchmark's database for a repository; yields also the path under which the repository is stored.
 
     Args:
-        path: of the database.
+        path: the path of the database.
         repo: a checkout, or a folder in one.
 
     Raises:
-        BenchmarkError: nothing is known of the repository.
+        BenchmarkError: the repository is not in the database.
         StoreError: the database cannot be read.
     """
     try:
@@ -34,10 +34,10 @@ def results_of(path: Path, repo: str) -> Iterator[tuple[BenchmarkStore, str]]:
 
 
 def find_repo(store: BenchmarkStore, repo: str) -> str:
-    """The path under which the repository of a folder is known.
+    """Return the path under which the repository of a folder is stored.
 
     Raises:
-        BenchmarkError: nothing is known of it.
+        BenchmarkError: the repository is not in the database.
     """
     wanted = Path(repo).expanduser().resolve()
     roots = {item.repo for item in store.items()} | {run.repo for run in store.runs()}
@@ -48,7 +48,7 @@ def find_repo(store: BenchmarkStore, repo: str) -> str:
 
 
 def newest_mode(store: BenchmarkStore, repo: str) -> Mode:
-    """The mode of the repository's newest run."""
+    """Return the mode of the repository's newest run."""
     runs = store.runs(repo)  # the oldest first
     return runs[-1].mode if runs else Mode.SHOWN
 
@@ -56,7 +56,7 @@ def newest_mode(store: BenchmarkStore, repo: str) -> Mode:
 def report_of(
     store: BenchmarkStore, repo: str, mode: Mode | None = None, cutoffs: Mapping[str, date] | None = None
 ) -> BenchmarkReport:
-    """The report of a repository in a mode; without one in that of its newest run."""
+    """Return the report of a repository in a mode, by default in the mode of its newest run."""
     wanted = mode or newest_mode(store, repo)
     items, results = store.items(repo), store.results(repo, wanted)
     several = [run for run in store.runs(repo) if run.rounds > 1 and run.mode is wanted][-1:]

@@ -1,7 +1,7 @@
-"""Makes items of candidates by running their tests: some must fail before the commit and pass after it, each time.
+"""Turns candidates into items by running their tests: some must fail before the commit and pass after it, every time.
 
-What is run is what a model will be asked on: a copy of the parent commit without its history, in the environment that
-it declares. The commit's own change has to pass the verdict, else nobody's could.
+The tests run on what a model will start from: a copy of the parent commit without its history, in the environment that
+it declares. The commit's own change must pass the verdict, otherwise no change could.
 """
 
 from __future__ import annotations
@@ -26,19 +26,22 @@ from nightshift.report.benchmark.store import BenchmarkStore, Candidate, Dropped
 from nightshift.verdict.runner import SuiteRunner
 
 TIMES = 3
-"""So often in a row the tests must fail before the commit and pass after it."""
+"""Number of consecutive times that the tests must fail before the commit and pass after it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """How tests ended before and after a commit."""
+    """The test results before and after a commit."""
 
     before: Trial
     after: Trial
 
     @property
     def fixed(self) -> frozenset[str]:
-        """The tests that fail before it and pass after it; one that cannot be collected before fails as its file."""
+        """The tests that fail before the commit and pass after it.
+
+        A test that cannot be collected before it fails as its file.
+        """
         failing = self.before.failing
         bare = {id_ for id_ in failing if "[" not in id_}
         collected_ids = {result.id for result in self.before.results}
@@ -49,7 +52,7 @@ class Observed:
 
     @property
     def still_passing(self) -> frozenset[str]:
-        """The tests that pass before it and after it."""
+        """The tests that pass before and after the commit."""
         return _passing(self.before) & _passing(self.after)
 
 
@@ -58,13 +61,13 @@ def _passing(trial: Trial) -> frozenset[str]:
 
 
 class Validation:
-    """Looks at candidates one after the other.
+    """Validates candidates one after the other.
 
     Args:
         suite: runs tests.
         git: reads the repository, and makes the copies.
-        environments: of repositories; without it tests have the libraries of the runner alone.
-        folder: for the copies.
+        environments: environments of repositories; without them tests only have the runner's own libraries.
+        folder: parent folder for the copies.
     """
 
     def __init__(
@@ -77,10 +80,10 @@ class Validation:
         self._suite, self._git, self._environments, self._folder = suite, git, environments, folder
 
     async def validate(self, candidate: Candidate) -> Item | Dropped:
-        """The item of a candidate, or why there is none.
+        """Return the item of a candidate, or why there is none.
 
         Raises:
-            SandboxError: nothing can be run, which says nothing of the candidate.
+            SandboxError: nothing can be run, which says nothing about the candidate.
             GitError: the repository cannot be read.
         """
         copy = self._folder / candidate.commit
@@ -144,7 +147,7 @@ class Validation:
 
 
 def job_of(before: Tree, parts: CommitParts, environment: str, change: Change) -> SuiteJob:
-    """A run of the tests of a commit on its parent with a change."""
+    """Return the job that runs a commit's tests on its parent with a change."""
     return SuiteJob(
         base=before,
         change=change,
@@ -157,7 +160,10 @@ def job_of(before: Tree, parts: CommitParts, environment: str, change: Change) -
 
 
 async def environment_of(tree: Tree, environments: EnvironmentStore | None) -> Environment:
-    """The environment that a tree declares, made as far as it can be; scripts run that their owner agreed to."""
+    """Return the environment that a tree declares, built as far as possible.
+
+    Only scripts that the owner approved run.
+    """
     declared_environment = await environments.of(tree) if environments else NO_ENVIRONMENT
     if not (environments and declared_environment.digest):
         return NO_ENVIRONMENT
@@ -168,7 +174,7 @@ async def environment_of(tree: Tree, environments: EnvironmentStore | None) -> E
 
 
 def _names_missing(seen: Observed, fixed: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """Of tests that fail before the commit for want of a name alone: their ids with the name."""
+    """Yield id and missing name of each test that fails before the commit only because a name is missing."""
     messages = {result.id: result.message for result in seen.before.results}
     for id_ in fixed:
         bare, path = id_.partition("[")[0], id_.partition("::")[0]
@@ -190,14 +196,16 @@ def _drop(candidate: Candidate, filter_: Filter, reason: str) -> Dropped:
 async def validate_all(
     validation: Validation, store: BenchmarkStore, repo: str, most: int, tell: Callable[[Item | Dropped], None]
 ) -> None:
-    """Validate what waits for it, the newest first; each is stored at once, so that it goes on where it was stopped.
+    """Validate the waiting candidates, the newest first.
+
+    Each result is stored at once, so an interrupted run continues.
 
     Args:
-        validation: of the candidates.
-        store: keeps what comes of it.
-        repo: whose candidates.
-        most: after so many items it stops.
-        tell: is told what came of each.
+        validation: validates a candidate.
+        store: stores the results.
+        repo: the repository of the candidates.
+        most: number of new items after which it stops.
+        tell: receives the result of each candidate.
     """
     item_count = 0
     for candidate in reversed(store.candidates(repo)):

@@ -1,4 +1,4 @@
-"""Code that runs inside the sandbox; shown there under a name of its own, importing nothing of ours."""
+"""Code that runs inside the sandbox, under a package name of its own; it imports nothing else of ours."""
 
 VARIABLE = "NIGHTSHIFT_RECORDER"
-"""It tells the process that runs tests what its recorder has to know; code of the tree never finds it."""
+"""Variable with the recorder's settings for the process that runs tests; removed before code of the tree runs."""

@@ -1,4 +1,4 @@
-"""The trusted parent of a run of calls: as `supervisor`, but with no test framework in any process of the sandbox."""
+"""The trusted parent of a run of calls: like `supervisor`, but no process of the sandbox has a test framework."""
 
 import gc
 import marshal
@@ -11,24 +11,24 @@ from .child import Child, read_all
 
 
 def main():
-    """Take the job from standard input, run it, answer on standard output."""
+    """Read the job from standard input, run it, and answer on standard output."""
     serve(supervisor.begin())
 
 
 def preload(_libraries):
-    """Import the modules that every run needs, which come with this one."""
+    """Do nothing: the modules that every run needs are imported with this one."""
 
 
 def serve(libraries):
-    """Serve the one job that comes; `libraries` are import paths for the called code."""
+    """Serve the one job; `libraries` are import paths for the called code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    first = Child(calling, libraries)  # before the job comes, so that nothing of it is in its memory
+    first = Child(calling, libraries)  # before the job is read, so that the child's memory has nothing of it
     supervisor.hide()
     supervisor.answer_job(lambda job, source: run(job, source, first))
 
 
 def run(job, source, first):
-    """Make the calls, with the services of the job; returns the answer."""
+    """Make the calls, with the services of the job; return the answer."""
     beside = services.start(job)
     files.unpack(job, source)
     session = job["session"]
@@ -38,7 +38,7 @@ def run(job, source, first):
 
 
 def calling(instructions, events, libraries):
-    """In the child: the calls."""
+    """Make the calls, in the child."""
     sys.path.extend(libraries)
     sys.argv[:] = ["calls"]
     config = marshal.loads(read_all(instructions))  # noqa: S302 (from the trusted parent)

@@ -1,9 +1,9 @@
-"""Calls functions with given inputs and reports what came back; what should have come back is not known in here.
+"""Calls functions with given inputs and reports the results; the expected results are not known in here.
 
-No test framework is in the process. Each answer is written as soon as it is there: `[number, "value", packed]`,
-`[number, "raised", names of the exception's classes]` or `[number, "missing", why]`, one JSON list a line.
+The process has no test framework. Each answer is written at once, as one JSON list a line: `[number, "value", packed]`,
+`[number, "raised", names of the exception's classes]` or `[number, "missing", why]`.
 """
-# Every import here costs each verdict its time.
+# Every import here adds to the time of each verdict.
 # ruff: noqa: PTH109, PTH118
 
 import os
@@ -13,7 +13,7 @@ from . import values
 
 
 def run(config, events):
-    """Make the calls in their order, each with arguments of its own."""
+    """Make the calls in order, each with its own arguments."""
     workspace = os.getcwd()
     sys.path[:0] = [os.path.normpath(os.path.join(workspace, path)) for path in config["paths"]]
     write, pack, as_json = os.write, values.pack, values.as_json
@@ -37,7 +37,7 @@ def _call(module, name, arguments, named, pack):
 
 
 def _find_function(module, name):
-    """The function; a part of its name may be a module of the package that was not imported yet."""
+    """Return the function; import parts of its name that are modules of the package and were not imported yet."""
     __import__(module)
     member, dotted_name = sys.modules[module], module
     for part in name.split("."):

@@ -1,7 +1,7 @@
-"""Tells which files below the working folder are not what they were when they were unpacked.
+"""Detects which files below the working folder have changed since they were unpacked.
 
-A file is read again only where its inode, size or time of change, which no program can set, differ from before, so a
-large tree costs a look at each file and no more. Nothing may be running that could change files meanwhile.
+A file is read again only if its inode, size or change time (which no program can set) differs. So a large tree costs
+one `stat` for each file. No process may be running that could change files meanwhile.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH101, PTH123
@@ -19,35 +19,35 @@ IGNORED = frozenset({
 })  # fmt: skip
 IGNORED_ENDS = (".pyc", ".egg-info")
 MOST_FILES, MOST_FILE, MOST_BYTES = 40, 1 << 20, 4 << 20
-"""Limits of a report: files, the bytes of one, and of all."""
+"""Limits of a report: number of files, bytes of one file, bytes of all."""
 MOST_NAMED, MOST_NEW = 40, 20_000
-"""How many others are named, and how many new entries are looked at."""
+"""How many other paths are named, and how many new entries are examined."""
 _NUL, _CONTROLS = re.compile(r"\0"), re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f]")
-"""Characters that no text holds; the latter where it is no UTF-8 either."""
+"""Characters that no text contains; the second set applies if the file is not UTF-8."""
 
 
 class Before:
-    """The tree as it was unpacked: path to digest, and to what shows that a file was touched."""
+    """The tree as it was unpacked: path to digest, and path to a stamp that shows whether a file was touched."""
 
     def __init__(self, job: dict[str, Any]) -> None:
         self.digests: dict[str, str] = job["digests"]
         self.stamps = {path: stamp(os.lstat(path)) for path in self.digests}
-        # The clock of these times stands still for some milliseconds: what was touched in the last of them is read.
+        # The clock of these times stands still for some milliseconds, so files touched in the last of them are read.
         self.newest = max((changed for _, _, changed in self.stamps.values()), default=0)
 
     def has(self, path: str, status: os.stat_result) -> bool:
-        """Tell whether a file surely is what it was."""
+        """Return True if a file is certainly unchanged."""
         current = stamp(status)
         return self.stamps.get(path) == current and current[2] < self.newest
 
 
 def stamp(status: os.stat_result) -> tuple[int, int, int]:
-    """A value that differs after any change of a file's content."""
+    """Return a value that differs after any change of a file's content."""
     return status.st_ino, status.st_size, status.st_ctime_ns
 
 
 def list_changes(before: Before) -> tuple[dict[str, str | None], dict[str, str]]:
-    """The files that are not what they were, path to text or None, and why others do not count."""
+    """Return the changed files, path to text or None (removed), and the reasons why others do not count."""
     try:
         touched, dropped = walk(before)
     except OverflowError as error:
@@ -76,10 +76,10 @@ def list_changes(before: Before) -> tuple[dict[str, str | None], dict[str, str]]
 
 
 def walk(before: Before) -> tuple[dict[str, os.stat_result | None], dict[str, str]]:
-    """Path to stat of each file that may have changed, None for one that has not; and why other entries do not count.
+    """Return path to stat of each file that may have changed (None: it has not), and why other entries do not count.
 
     Raises:
-        OverflowError: there are too many.
+        OverflowError: there are too many entries.
     """
     touched, dropped = dict[str, "os.stat_result | None"](), dict[str, str]()
     left = len(before.digests) + MOST_NEW
@@ -114,7 +114,7 @@ def walk(before: Before) -> tuple[dict[str, os.stat_result | None], dict[str, st
 
 
 def list_entries(folder: str) -> list[os.DirEntry[str]]:
-    """The entries of a folder; one that its owner closed is opened."""
+    """List the entries of a folder; if its owner closed it, open it first."""
     try:
         with os.scandir(folder) as entries:
             return list(entries)
@@ -125,12 +125,12 @@ def list_entries(folder: str) -> list[os.DirEntry[str]]:
 
 
 def is_ignored(path: str) -> bool:
-    """Tell whether a path is a by-product, or lies in one."""
+    """Check whether a path is a by-product, or is inside one."""
     return any(part in IGNORED or part.endswith(IGNORED_ENDS) for part in path.split("/"))
 
 
 def is_gone(path: str) -> bool:
-    """Tell whether no file stands there any more."""
+    """Check whether no file exists at a path any more."""
     try:
         return stat.S_ISDIR(os.lstat(path).st_mode)
     except OSError:
@@ -138,7 +138,7 @@ def is_gone(path: str) -> bool:
 
 
 def content(path: str, digest: str | None) -> bytes | None:
-    """A file's bytes, one more than count where it has more; None where they are those of the digest."""
+    """Return a file's bytes, at most one more than the limit; None if they match the digest."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except PermissionError:
@@ -156,16 +156,16 @@ def content(path: str, digest: str | None) -> bytes | None:
 
 
 def readable(raw: bytes) -> tuple[str | None, str]:
-    """A file's text, and why it is none."""
+    """Return a file's text, or None and the reason why it is not text."""
     if len(raw) > MOST_FILE:
         return None, f"is larger than {MOST_FILE >> 20} MB"
-    text = raw.decode("utf-8", "surrogateescape")  # as core.text.encoding, which is not there inside
+    text = raw.decode("utf-8", "surrogateescape")  # like core.text.encoding, which does not exist inside
     foreign = any("\udc80" <= char <= "\udcff" for char in text)
     return text, "is no text" if (_CONTROLS if foreign else _NUL).search(text) else ""
 
 
 def name_dropped(dropped: dict[str, str]) -> dict[str, str]:
-    """The first of them, and how many more there are."""
+    """Return the first of these, and the number of the others."""
     names = sorted(dropped)
     shown = {name: dropped[name] for name in names[:MOST_NAMED]}
     more = len(names) - len(shown)

@@ -1,7 +1,8 @@
-// The channel of the reporters to the trusted parent: a named pipe, because Node.js hands no other descriptor on.
+// The reporters' channel to the trusted parent: a named pipe, because Node.js passes no other descriptor to its child
+// processes.
 //
-// Each line bears the run's secret, which leaves the environment here; processes that node:test starts for test files have
-// it for `lock.mjs`, and lose it before code of the tree is there.
+// Each line begins with the run's secret, which is removed from the environment here. The processes that node:test
+// starts for test files still have it for `lock.mjs`, which removes it before code of the tree runs.
 
 const { openSync, writeSync } = require("node:fs");
 const { inspect } = require("node:util");
@@ -22,7 +23,7 @@ exports.say = (event) => {
   }
 };
 
-/** Pass on what a file prints, and say in the output whose it is. */
+/** Pass on what a file prints, with a line that names the file when it changes. */
 exports.print = (file, printed) => {
   if (token) {
     process.stdout.write(file === printing ? printed : `${token}${file}\n${printed}`);
@@ -39,7 +40,7 @@ exports.fault = (error) => {
   return { name: text(name, 100), code: text(code, 100), message: text(message, TEXT), stack: text(stack, 4 * TEXT), isCheck };
 };
 
-/** What can be read from the text of something that is no error, or of one that could not be handed on. */
+/** Read the same from the text of a thrown value that is not an error, or of an error that could not be passed on. */
 function read(thrown) {
   const stack = typeof thrown === "string" ? thrown : inspect(thrown);
   const [, name, code, message] = /^(?:([A-Za-z$_][\w$]*)(?: \[(\w+)\])?: )?([^]*?)(?=\n +at |$)/.exec(stack);

@@ -1,6 +1,6 @@
-"""The channel of a run: an inherited pipe to the trusted parent, and a secret that each line bears.
+"""The channel of a run: an inherited pipe to the trusted parent, and a secret at the beginning of each line.
 
-Reporters of all runners write into it; what they write is described in `recorder`.
+Reporters of all runners write to it; `recorder` describes what they write.
 """
 
 import json
@@ -9,16 +9,16 @@ import os
 from . import VARIABLE
 
 OPTIONS = f"-p {__package__}.recorder -p no:randomly --continue-on-collection-errors --maxfail=0"
-"""Options for pytest besides the owner's words; of several options of a kind the owner's last word does not count."""
+"""Options for pytest in addition to the owner's, which follow them."""
 
 
 def environment(descriptor, settings, environ):
-    """The variables that have pytest load the recorder, however it is started.
+    """Return the variables that make pytest load the recorder, however it is started.
 
     Args:
-        descriptor: of the channel.
-        settings: `secret`, and what `Recorder` takes.
-        environ: those of the run.
+        descriptor: descriptor of the channel.
+        settings: `secret`, and the settings of `Recorder`.
+        environ: the run's environment.
     """
     words = " ".join(filter(None, (OPTIONS, environ.get("PYTEST_ADDOPTS"))))
     text = json.dumps({"fd": descriptor, "addopts": environ.get("PYTEST_ADDOPTS"), **settings})
@@ -26,10 +26,10 @@ def environment(descriptor, settings, environ):
 
 
 def take():
-    """Take what a recorder is told out of the environment, so that programs which tests start find the owner's own.
+    """Remove the recorder's settings from the environment, so that programs which tests start get the owner's own.
 
     Returns:
-        None where no run is recorded in this process.
+        The settings; None if no run is recorded in this process.
     """
     settings = json.loads(os.environ.pop(VARIABLE, "null"))
     if settings is not None:
@@ -38,14 +38,14 @@ def take():
 
 
 def restore_options(settings):
-    """Have the owner's own options for pytest in the environment."""
+    """Restore the owner's own options for pytest in the environment."""
     os.environ.pop("PYTEST_ADDOPTS", None)
     if settings["addopts"] is not None:
         os.environ["PYTEST_ADDOPTS"] = settings["addopts"]
 
 
 class Pipe:
-    """A named pipe for the events of one run, because programs between us and the tests hand no descriptor on."""
+    """A named pipe for the events of one run, because programs between us and the tests pass on no descriptor."""
 
     def __init__(self):
         folder = os.environ.get("TMPDIR", "/tmp")  # noqa: S108 (of the sandbox)
@@ -53,17 +53,17 @@ class Pipe:
         os.mkfifo(self.path, 0o600)
 
     def attach(self, child):
-        """Have a child's events come from the pipe, which has an end only when we close it."""
+        """Read a child's events from the pipe, which reaches its end only when we close it."""
         os.close(child.events)
         child.events = os.open(self.path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
 
     def close(self):
-        """Take the pipe away."""
+        """Remove the pipe."""
         os.unlink(self.path)  # noqa: PTH108
 
 
 class Channel:
-    """Writes events into the pipe, an inherited one or a named one where programs in between pass none on."""
+    """Writes events to the pipe: an inherited one, or a named one if programs in between pass on no descriptor."""
 
     def __init__(self, settings):
         path = settings.pop("path", None)

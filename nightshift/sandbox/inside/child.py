@@ -15,11 +15,11 @@ from .time_limits import TimeLimits
 Work = Callable[[int, int, Any], int]
 
 CHUNK = 1 << 16
-EVENTS = 24 << 20  # bytes of events of a run, which is some fifty thousand tests
+EVENTS = 24 << 20  # bytes of a run's events: some fifty thousand tests
 
 
 class Ends:
-    """Keeps the beginning and the end of a stream and counts what comes between, so that a flood costs no memory."""
+    """Keeps the beginning and the end of a stream and counts what is between, so that a flood uses no memory."""
 
     def __init__(self, most: int) -> None:
         self._most, self._total = most, 0
@@ -29,7 +29,7 @@ class Ends:
         return self._total
 
     def extend(self, data: bytes) -> None:
-        """Take in what came next."""
+        """Add the next part of the stream."""
         self._total += len(data)
         room = self._most - len(self._head)
         self._head += data[:room]
@@ -39,17 +39,17 @@ class Ends:
 
     @property
     def ends(self) -> tuple[bytes, bytes]:
-        """The beginning and the end; the end is empty where the beginning is all."""
+        """The beginning and the end; the end is empty if the beginning is everything."""
         return bytes(self._head), bytes(self._tail[-self._most :])
 
     @property
     def left_out(self) -> int:
-        """How many bytes lie between them."""
+        """Number of bytes between them."""
         return self._total - sum(map(len, self.ends))
 
 
 def read_all(descriptor: int) -> bytes:
-    """Everything up to the end of a descriptor."""
+    """Read everything up to the end of a descriptor."""
     parts = []
     while part := os.read(descriptor, CHUNK):
         parts.append(part)
@@ -57,7 +57,7 @@ def read_all(descriptor: int) -> bytes:
 
 
 class Child:
-    """A forked process with a pipe for what it is told, one for its events and one for its output."""
+    """A forked process with three pipes: for its instructions, its events and its output."""
 
     def __init__(self, work: Work, argument: Any) -> None:
         instructions, self.telling = os.pipe()
@@ -73,7 +73,7 @@ class Child:
         self.ended, self.status = os.pidfd_open(self.pid), 0
 
     def send(self, text: bytes) -> None:
-        """Tell the child what to do; it may have died already."""
+        """Send the child its instructions; it may have died already."""
         with contextlib.suppress(BrokenPipeError):
             while text:
                 text = text[os.write(self.telling, text) :]
@@ -81,7 +81,7 @@ class Child:
 
     @property
     def descriptors(self) -> tuple[int, ...]:
-        """The parent's ends of its pipes."""
+        """The parent's descriptors for the child."""
         return self.telling, self.events, self.output, self.ended
 
     def discard(self) -> None:
@@ -94,13 +94,13 @@ class Child:
                 os.close(descriptor)
 
     def watch(self, job: dict[str, Any], spare: Sequence[int] = (), output: Ends | None = None) -> dict[str, Any]:
-        """Collect what it reports until it ends or a limit is reached; then end it and all else in the sandbox.
+        """Collect the child's reports until its end or a limit; then end it and everything else in the sandbox.
 
         Args:
-            job: what `TimeLimits` takes, and `output_bytes`, which holds for each part that `token` divides its output
-                into; the services of the run are left alone.
-            spare: numbers of children that are left alone.
-            output: takes the output, which is not divided then.
+            job: the fields of `TimeLimits`, and `output_bytes`, the limit for each part into which `token` divides the
+                output. The services of the run are not ended.
+            spare: process numbers of children that are not ended.
+            output: receives the output, which is then not divided.
         """
         limits, services = TimeLimits(job), job.get("running")
         printed = Segments(job["token"].encode()) if output is None else output
@@ -142,7 +142,7 @@ class Child:
         }
 
     def _reap(self, flags: int, spare: Sequence[int]) -> None:
-        """Wait for what has ended; as process 1 that includes orphans, which would count as processes until then."""
+        """Wait for ended processes; as process 1 that includes orphans, which would otherwise count as processes."""
         everything = os.getpid() == 1 and not spare
         try:
             while True:
@@ -169,11 +169,11 @@ class Child:
 
 
 class Program(Child):
-    """A child that is another program from its start, without a copy of this process's memory; it prints nowhere.
+    """A child that is another program from its start, without a copy of this process's memory or any output.
 
     Args:
-        argv: its words, by the descriptor from which it reads what it is told.
-        given: a descriptor that it is given besides.
+        argv: returns its command for the descriptor from which it reads its instructions.
+        given: another descriptor that it inherits.
     """
 
     def __init__(self, argv: Callable[[int], list[str]], given: int) -> None:
@@ -189,14 +189,14 @@ class Program(Child):
 
     @property
     def descriptors(self) -> tuple[int, ...]:
-        """The parent's end of its pipe."""
+        """The parent's descriptor for the child."""
         return (self.telling,)
 
 
 def sweep(spare: Collection[int], with_children: Collection[int] = ()) -> None:
-    """End every process of the sandbox but some, and but some with all that descend from them.
+    """End every process of the sandbox except some, and except some others with all their descendants.
 
-    As process 1 we are the parent of whoever is left without one.
+    As process 1 we become the parent of every orphan.
     """
 
     def strays() -> list[int]:
@@ -207,12 +207,12 @@ def sweep(spare: Collection[int], with_children: Collection[int] = ()) -> None:
         for pid in left:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-            with contextlib.suppress(ChildProcessError):  # its parent lives: it is ours in the next round
+            with contextlib.suppress(ChildProcessError):  # its parent lives: it becomes our child in the next round
                 os.waitpid(pid, 0)
 
 
 def descends(pid: int, of: Collection[int]) -> bool:
-    """Tell whether a process is one of some, or came of one whose line of parents is whole."""
+    """Check whether a process is in `of`, or descends from one of them through an unbroken line of parents."""
     while pid > 1 and pid not in of:
         try:
             with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 (pathlib is slow to import)
@@ -224,7 +224,7 @@ def descends(pid: int, of: Collection[int]) -> bool:
 
 
 def drain(descriptor: int, taken: bytearray | Ends | Segments, most: int, poll: select.poll) -> bool:
-    """Read what is there; false when there was more than is allowed."""
+    """Read what is available; return False if it exceeds the limit."""
     while len(taken) < most:
         try:
             data = os.read(descriptor, CHUNK)
@@ -239,7 +239,7 @@ def drain(descriptor: int, taken: bytearray | Ends | Segments, most: int, poll: 
 
 
 def _become(work: Work, instructions: int, reporting: int, printing: int, argument: Any) -> NoReturn:
-    """Turn the forked child into its work; never returns."""
+    """Run the work in the forked child; never returns."""
     status = 70
     try:
         os.setsid()

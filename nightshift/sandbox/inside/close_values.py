@@ -1,12 +1,12 @@
-"""Values close to a given one, of the same type and shape: what must not be taken for it.
+"""Values close to a given one, of the same type and shape, which a check must not accept instead of it.
 
-A tolerance that an object of tested code has built into its comparison swallows a far value as easily as the right one
-fails to be told from it, so the values differ by little, and each time by something else.
+The values differ only slightly, and each time in another way, so that a tolerance built into the comparison of an
+object of the tested code is noticed.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as `typing` has it, which takes long to import
+TYPE_CHECKING = False  # as in `typing`, which takes long to import
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable
@@ -16,7 +16,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def close(value: Any, chance: random.Random) -> Any:
-    """Another value that differs a little from a plain one, in one place; the value itself where there is none."""
+    """Return a value that differs slightly from a plain one in one place; the value itself if there is none."""
     return _change_value(value, chance.choice((1, 2, 3)), chance)
 
 
@@ -30,7 +30,7 @@ def _change_value(value: Any, step: int, chance: random.Random) -> Any:
 
 def _int(value: int, step: int, chance: random.Random) -> int:
     text = str(abs(value)) if abs(value) < 10**15 else ""
-    quantum = 10 if len(text) > 1 and text.endswith("0") else 1  # a round number among others would stand out
+    quantum = 10 if len(text) > 1 and text.endswith("0") else 1  # a non-round number among round ones would stand out
     return int(value + chance.choice((-1, 1)) * step * quantum)
 
 
@@ -50,7 +50,7 @@ def _complex(value: complex, step: int, chance: random.Random) -> complex:
 
 
 def _text(value: Any, step: int, chance: random.Random) -> Any:
-    """Another letter in one place: the one that lies so many steps further."""
+    """Replace one letter by another, `step` letters away in the alphabet."""
     letters = LETTERS if isinstance(value, str) else LETTERS.encode()
     index = chance.randrange(max(1, len(value)))
     old = value[index : index + 1].lower()

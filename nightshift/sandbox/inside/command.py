@@ -1,7 +1,7 @@
-"""Runs the owner's command as he types it, and collects what it says of its tests: events, printed lines, report files.
+"""Runs the owner's command as given, and collects its reports about tests: events, printed lines, report files.
 
-It is part of the trusted parent. A report counts if it was written while the command ran and is read once every process
-of the command is gone. What stands in it is the tested code's word, which is weighed outside of the sandbox.
+It is part of the trusted parent. A report counts if it was written while the command ran; it is read once every process
+of the command is gone. Its content comes from the tested code, and is judged outside of the sandbox.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH100, PTH116, PTH118, PTH120, PTH123
@@ -16,13 +16,13 @@ from . import channel, environment_makers, virtual
 from .child import Child, Ends
 
 PRINTED = 8 << 20
-"""Bytes of the output's beginning, and of its end, that may hold a report."""
+"""Bytes of the output's beginning, and of its end, that may contain a report."""
 LAST = 3000
-"""Bytes of the end that people are shown."""
+"""Bytes of the output's end that people are shown."""
 FILES, BYTES = 300, 3 << 20
-"""How many report files are read, and how much of them together."""
+"""How many report files are read, and how many bytes of them in total."""
 ENTRIES, DEPTH = 100_000, 20
-"""How many entries of the tree are looked at, and how deep."""
+"""How many entries of the tree are examined, and how deep."""
 FOLDERS = frozenset({"test-results", "test-reports", "surefire-reports", "failsafe-reports", "test_results"})
 SKIPPED = frozenset({".git", "node_modules", ".venv", "venv"})
 NAME = re.compile(r"(?i:.*junit.*|test-.*|test[-_]?(?:results?|reports?).*|nosetests|xunit.*)\.xml")
@@ -31,7 +31,7 @@ Stamps = dict[str, tuple[int, int]]
 
 
 def run(job: Job, libraries: Sequence[str]) -> dict[str, Any]:
-    """Run the job's command; returns what `watch` does."""
+    """Run the job's command; return the result of `watch`."""
     env, settings = _env(job, libraries), job["session"]["recorder"]
     if job["node"] is None:
         pipe = channel.Pipe()
@@ -50,10 +50,10 @@ def run(job: Job, libraries: Sequence[str]) -> dict[str, Any]:
 
 
 def watch(child: Child, job: Job) -> dict[str, Any]:
-    """Watch a child that runs tests; returns what `Child.watch` does, with `printed` and `reports`.
+    """Watch a child that runs tests; return the result of `Child.watch` with `printed` and `reports` added.
 
-    `printed` has the beginning and the end of the output and the number of bytes between, `reports` path and text of
-    each report, the text None where it is more than is read.
+    `printed` has the beginning and the end of the output and the number of bytes between them. `reports` has path and
+    text of each report; the text is None if it is too large to be read.
     """
     named = _list_named_reports(job["command"])
     before, output = _stamps(named), Ends(PRINTED)
@@ -77,19 +77,19 @@ def _env(job: Job, libraries: Sequence[str]) -> dict[str, str]:
 
 
 def become(_instructions: int, events: int, argument: tuple[Sequence[str], dict[str, str], dict[str, Any]]) -> NoReturn:
-    """In the child: any command at all, which may start pytest somewhere below."""
+    """Run the command in the child; any command, which may start pytest at some point."""
     argv, env, settings = argument
     os.execvpe(argv[0], list(argv), channel.environment(events, settings, env))  # noqa: S606 (argv of the owner's, no shell)
 
 
 def _list_named_reports(argv: Sequence[str]) -> list[str]:
-    """The reports that a command names itself, as in `--junitxml=out.xml`."""
+    """Return the report files named in a command, such as in `--junitxml=out.xml`."""
     words = (word for part in argv for word in re.split(r"[\s=:;,'\"]+", part))
     return [word for word in words if word.lower().endswith(".xml")][:FILES]
 
 
 def _stamps(named: Sequence[str]) -> Stamps:
-    """Path to size and time of change of all that may be a report; this time cannot be set."""
+    """Map each possible report to its size and change time, which no program can set."""
     stamps = Stamps()
     for path in (*named, *_walk()):
         try:
@@ -102,7 +102,7 @@ def _stamps(named: Sequence[str]) -> Stamps:
 
 
 def _walk() -> Iterator[str]:
-    """The files below the workspace whose name, or whose folder's, is one of a report."""
+    """Yield the files below the workspace whose name, or whose folder's name, is typical of a report."""
     waiting, left = [("", 0)], ENTRIES
     while waiting:
         folder, depth = waiting.pop()
@@ -123,7 +123,7 @@ def _walk() -> Iterator[str]:
 
 
 def _texts(written: Iterator[tuple[str, tuple[int, int]]]) -> Iterator[tuple[str, str | None]]:
-    """Path and text of the reports, as far as they are read."""
+    """Yield path and text of the reports, as far as they are read."""
     left = BYTES
     for path, (size, _) in sorted(written)[:FILES]:
         text = _text(path, left) if size <= left else None

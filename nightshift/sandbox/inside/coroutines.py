@@ -1,4 +1,4 @@
-"""Runs coroutine tests where no plugin of the repository's does."""
+"""Runs coroutine tests if no plugin of the repository does."""
 
 import inspect
 
@@ -6,7 +6,7 @@ from _pytest.config import hookimpl
 
 
 class Coroutines:
-    """A plugin of pytest's."""
+    """A pytest plugin."""
 
     @hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem):

@@ -1,8 +1,8 @@
-"""Enters the sandbox of a container: loads the system-call filter, says that the job starts, and becomes the command.
+"""Enters the sandbox of a container: loads the system-call filter, writes the start mark, and becomes the command.
 
     python -c SOURCE FILTER MARKER [NAME=VALUE ...] -- COMMAND [WORD ...]
 
-Without the filter nothing is started and the marker is not written.
+Without the filter nothing is started, and the marker is not written.
 """
 
 import ctypes
@@ -20,7 +20,7 @@ class Program(ctypes.Structure):
 
 
 def main():
-    """Take the words of the command line; never returns."""
+    """Parse the command line and run the command; never returns."""
     steps, marker, *words = sys.argv[1:]
     bound = words.index("--")
     environment = dict(word.split("=", 1) for word in words[:bound])
@@ -31,11 +31,11 @@ def main():
         os.execvpe(argv[0], argv, environment)  # noqa: S606 (what a sandbox is for)
     except OSError as error:
         os.write(2, f"{argv[0]}: {error.strerror}\n".encode())
-        os._exit(127 if isinstance(error, FileNotFoundError) else 126)  # as a shell has it
+        os._exit(127 if isinstance(error, FileNotFoundError) else 126)  # like a shell
 
 
 def load(steps):
-    """Put the filter over this process and all that will come of it."""
+    """Apply the filter to this process and all its later child processes."""
     text = ctypes.create_string_buffer(steps, len(steps))
     program = Program(len(steps) // STEP, ctypes.addressof(text))
     prctl = ctypes.CDLL(None, use_errno=True).prctl

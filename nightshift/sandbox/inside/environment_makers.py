@@ -1,4 +1,4 @@
-"""Has tox and nox run tests in the environment of the run: they make none of their own, and hide nothing of it."""
+"""Makes tox and nox run tests in the environment of the run: they create none of their own, and hide nothing of it."""
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH123
 
@@ -12,10 +12,10 @@ _TOX_FILES = ("tox.ini", "tox.toml", "setup.cfg", "pyproject.toml")
 
 
 def variables(paths):
-    """The environment variables by which the programs do so.
+    """Return the environment variables that make tox and nox do so.
 
     Args:
-        paths: those that modules of the environment and the tree are imported from.
+        paths: import paths of the modules of the environment and the tree.
     """
     sections = list(_BASES)
     for name in filter(os.path.exists, _TOX_FILES):
@@ -29,7 +29,7 @@ def variables(paths):
 
 
 def attach():
-    """Have nox, where this process is one, leave out what its sessions install."""
+    """If this process is nox, make its sessions skip their installations."""
     if any(os.path.basename(word) == "nox" for word in sys.orig_argv[1:3]):  # noqa: PTH119
         from nox.sessions import Session  # noqa: PLC0415 (only there)
 

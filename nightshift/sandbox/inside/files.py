@@ -1,9 +1,9 @@
-"""Unpacks the files of a run into the workspace, and watches those that must stay as they are.
+"""Unpacks the files of a run into the workspace, and watches the files that must not change.
 
-The tests lie in a folder that the tested code may write in, under the same user, so no permission can protect them. A
-watch of the kernel's (inotify) does better: it tells of every write, replacement or move, also of one that was put back
-in time, to a process that the tested code cannot reach. The files are read-only besides, so that a change through a
-memory map, of which there is no news, needs a change of their mode first, of which there is.
+The tests are in a folder in which the tested code may write, as the same user, so no permission can protect them. A
+kernel watch (inotify) does better: it reports every write, replacement or move, even one that was undone in time, to a
+process that the tested code cannot reach. In addition the files are read-only. A change through a memory map, which
+inotify does not report, then needs a change of the file's mode first, which it does report.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH101, PTH103, PTH106, PTH108, PTH120, PTH208, PTH211
@@ -22,16 +22,16 @@ Files = dict[str, bytes]
 
 
 def receive(descriptor: int) -> tuple[dict[str, Any], IO[bytes]]:
-    """Receive the instructions, as a dictionary, and the stream in which the bytes of its files follow."""
+    """Receive the instructions, as a dictionary, and the stream that continues with the bytes of the files."""
     source = open(descriptor, "rb", buffering=1 << 16, closefd=False)  # noqa: SIM115 (the caller reads on)
     return json.loads(source.read(int(source.readline()))), source
 
 
 def contents(job: dict[str, Any], source: IO[bytes]) -> Iterator[tuple[str, bytes]]:
-    """The files that were sent, path and bytes, as they come.
+    """Yield path and bytes of the files that were sent, as they arrive.
 
     Args:
-        job: `files` has path and size in bytes of each.
+        job: `files` has path and size in bytes of each file.
         source: the bytes of all files.
     """
     for path, size in job["files"]:
@@ -45,7 +45,7 @@ def unpack(job: dict[str, Any], source: IO[bytes]) -> None:
     """Write the files of a job below the working folder, with their modes, and the links of its tree.
 
     Args:
-        job: `files`, and where there are any `fixed`, `gone`, `programs` (files that may be executed) and `links`.
+        job: `files`, and optionally `fixed`, `gone`, `programs` (files that may be executed) and `links`.
         source: the bytes of all files.
     """
     write(contents(job, source), job.get("fixed", ()), job.get("gone", ()))
@@ -62,12 +62,12 @@ def unpack(job: dict[str, Any], source: IO[bytes]) -> None:
 
 
 def write(files: Iterable[tuple[str, bytes]], fixed: Collection[str], gone: Collection[str] = ()) -> None:
-    """Write files below the working folder, over what lies there.
+    """Write files below the working folder, over the existing ones.
 
     Args:
         files: path and bytes.
-        fixed: the files that are read-only, which may be among those that lie there.
-        gone: the files that are removed first, and with them the folders that have no others.
+        fixed: files that become read-only; they may be existing ones.
+        gone: files that are removed first, together with folders that become empty.
     """
     folders = {""}
     os.umask(0o022)
@@ -83,7 +83,7 @@ def write(files: Iterable[tuple[str, bytes]], fixed: Collection[str], gone: Coll
 
 
 def put(path: str, content: bytes, folders: set[str]) -> None:
-    """Write one new file; `folders` are those that are there."""
+    """Write one new file; `folders` are the folders that exist."""
     folder = os.path.dirname(path)
     if folder not in folders:
         os.makedirs(folder, exist_ok=True)
@@ -96,10 +96,11 @@ def put(path: str, content: bytes, folders: set[str]) -> None:
 
 
 class Watch:
-    """Tells which of some files were touched since it was made.
+    """Detects which of some files were touched since it was made.
 
-    The kernel has few watches for each user, and the code of another job of the same user may have taken them all. Then
-    the times of change are compared, which no program can set: as sure, but a new file beside a test counts too.
+    The kernel allows few watches for each user, and another job of the same user may have used them all. In that case
+    the change times are compared, which no program can set. That is as reliable, but a new file beside a test counts
+    too.
     """
 
     def __init__(self, paths: list[str]) -> None:
@@ -127,8 +128,8 @@ class Watch:
         return number
 
     def touched(self) -> list[str]:
-        """The paths that were written, replaced, moved or changed otherwise; call it when nothing runs any more."""
-        if self._before is not None:  # empty where nothing is watched
+        """Return the paths that were written, replaced, moved or otherwise changed; call it when nothing is running."""
+        if self._before is not None:  # empty if nothing is watched
             return sorted({self._folders.get(p, p) for p, before in self._before.items() if stamp(p) != before})
         paths = set[str]()
         while True:
@@ -143,7 +144,7 @@ class Watch:
 
 
 def stamp(path: str) -> tuple[int, ...]:
-    """A value that differs after any change of a file or folder; empty where there is none."""
+    """Return a value that differs after any change of a file or folder; empty if it does not exist."""
     try:
         status = os.lstat(path)
     except OSError:
@@ -152,5 +153,5 @@ def stamp(path: str) -> tuple[int, ...]:
 
 
 def above(path: str) -> list[str]:
-    """The folders above a path, without the root."""
+    """Return the folders above a path, without the root."""
     return [path[:index] for index, char in enumerate(path) if char == "/"]

@@ -1,9 +1,9 @@
-"""Stays in an outer sandbox with what runs need imported, and forks a nested sandbox for each order that comes.
+"""Stays in an outer sandbox with the imports that runs need, and forks a nested sandbox for each order.
 
-It never sees a job: orders hold limits, the name of a trusted parent and four descriptors, which the fork takes over;
-the last of them is a socket on which the daemon is told how the fork ended.
-What was imported here is shared with the forks copy-on-write and was never near untrusted code, so a fork is as fresh
-as a new interpreter and costs a tenth of it.
+It never sees a job: an order has limits, the name of a trusted parent and four descriptors, which the fork takes over.
+The last descriptor is a socket on which the daemon learns how the fork ended. The imported modules are shared with the
+forks copy-on-write and were never near untrusted code, so a fork is as fresh as a new interpreter and costs a tenth of
+it.
 """
 
 import contextlib
@@ -26,10 +26,10 @@ def main():
     """Import what runs need, then serve orders from the given socket until it is closed."""
     gc.disable()
     code, descriptor, entry, own, *libraries = sys.argv[1:]
-    sys.path.insert(0, own)  # the same folder, but for a program of another package's
+    sys.path.insert(0, own)  # the same folder, except for a program of another package
     __import__(entry)
     parent = sys.modules[entry]
-    sys.path[:] = [path for path in sys.path if path not in {code, own}]  # the workspace's names are not to meet ours
+    sys.path[:] = [path for path in sys.path if path not in {code, own}]  # names of the workspace must not meet ours
     parent.preload(libraries)
     gc.collect()
     gc.freeze()
@@ -58,12 +58,12 @@ def main():
 
 
 def in_large_pages():
-    """Have this memory in as few pages as can be, where the kernel can (Linux 6.1): a fork copies less of the table."""
+    """Put this memory into as few pages as possible (from Linux 6.1), so that a fork copies a smaller page table."""
     madvise = ctypes.CDLL(None).madvise
     with open("/proc/self/maps", encoding="ascii") as file:  # noqa: PTH123 (pathlib is slow to import)
         mapped = [line.split() for line in file]
     for span, rights, _, _, inode, *_ in mapped:
-        if rights == "rw-p" and inode == "0":  # no file's
+        if rights == "rw-p" and inode == "0":  # not mapped from a file
             start, end = (int(address, 16) for address in span.split("-"))
             madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), COLLAPSE)
 

@@ -1,10 +1,10 @@
-// Reports tests of jest, beside the reporters of its own.
+// Reports jest's tests, in addition to jest's own reporters.
 
 const { say, fault } = require("./channel.cjs");
 
 const SKIPPED = new Set(["pending", "skipped", "todo", "disabled"]);
 
-/** What a test threw, of which jest hands on the text and some of its properties. */
+/** Describe what a test threw; jest passes on its text and some of its properties. */
 function thrown(text, details) {
   const found = fault(text);
   const isCheck = found.isCheck || Boolean(details?.matcherResult) || details?.code === "ERR_ASSERTION";

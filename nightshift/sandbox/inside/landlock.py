@@ -1,8 +1,8 @@
-"""Shuts a process off from the others of its user: what it and its children do may not look into processes outside.
+"""Isolates a process from the others of its user: it and its children cannot inspect processes outside.
 
-Landlock is made for files. A process in a domain of its own besides may neither trace others nor open what `/proc` has
-of their memory and descriptors, and since Linux 6.12 send them no signals. Where that alone is wanted the domain allows
-every file.
+Landlock is made for files. In addition, a process in its own domain can neither trace others nor open what `/proc`
+shows of their memory and descriptors, and since Linux 6.12 cannot send them signals. If only this is wanted, the domain
+allows every file.
 """
 
 import ctypes
@@ -10,28 +10,28 @@ import os
 import struct
 from collections.abc import Iterable
 
-CREATE, ADD_RULE, RESTRICT = 444, 445, 446  # system calls, on every machine alike
+CREATE, ADD_RULE, RESTRICT = 444, 445, 446  # system calls, the same on every machine
 VERSION, BENEATH = 1, 1
 READING = 1 << 0 | 1 << 2 | 1 << 3  # executing and reading files, listing folders
 REFER = 1 << 13  # moving files between folders: denied in every domain that does not allow it
 EVERYTHING = (1 << 16) - 1
-OF_FILES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15  # what of it is done to files
-KNOWN = {2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: EVERYTHING}  # by the first version that knows it
+OF_FILES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15  # the subset that applies to files
+KNOWN = {2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: EVERYTHING}  # rights by the first version that supports them
 SIGNALS = 1 << 1
-OLDEST, WITH_SCOPES = 2, 6  # versions: the first that can allow moves, the first that knows signals
+OLDEST, WITH_SCOPES = 2, 6  # versions: the first that can allow moves, the first with signals
 PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 4, 38
 
 
 def restrict() -> bool:
-    """Put this process into a domain of its own, for good; false where the kernel has none."""
+    """Put this process into its own domain, permanently; return False if the kernel does not support that."""
     return _restrict_rights(REFER, [("/", REFER)])
 
 
 def restrict_to(own: Iterable[str], readable: Iterable[str]) -> bool:
-    """As `restrict`, in a domain that has no other files than some.
+    """Restrict this process like `restrict`, and deny all files except some.
 
     Args:
-        own: folders in which anything may be done.
+        own: folders in which everything is allowed.
         readable: files and folders that may be read and executed.
     """
     return _restrict_rights(
@@ -40,7 +40,7 @@ def restrict_to(own: Iterable[str], readable: Iterable[str]) -> bool:
 
 
 def _restrict_rights(handled: int, allowed: Iterable[tuple[str, int]]) -> bool:
-    """Deny some rights, but for those that are allowed beneath a path."""
+    """Deny the rights in `handled`, except where `allowed` grants them beneath a path."""
     libc = ctypes.CDLL(None, use_errno=True)
     version = libc.syscall(CREATE, None, ctypes.c_size_t(0), VERSION)
     if version < OLDEST:
@@ -59,7 +59,7 @@ def _restrict_rights(handled: int, allowed: Iterable[tuple[str, int]]) -> bool:
 
 
 def _is_allowed(libc: ctypes.CDLL, ruleset: int, path: str, rights: int) -> bool:
-    """Allow something beneath a path; false where the kernel does not take it."""
+    """Allow rights beneath a path; return False if the kernel refuses."""
     beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
     path_rights = rights if os.path.isdir(path) else rights & OF_FILES  # noqa: PTH112 (pathlib is slow to import)
     taken: bool = libc.syscall(ADD_RULE, ruleset, BENEATH, struct.pack("=Qi", path_rights, beneath), 0) == 0
@@ -68,7 +68,7 @@ def _is_allowed(libc: ctypes.CDLL, ruleset: int, path: str, rights: int) -> bool
 
 
 def holds() -> bool:
-    """Try it: whether a process in such a domain is kept from one that is open to all others of its user."""
+    """Test whether a process in such a domain is kept out of another one that is open to its user's other processes."""
     ready, started = os.pipe()
     over, waiting = os.pipe()
     target = os.fork()
@@ -92,7 +92,7 @@ def holds() -> bool:
 
 
 def _is_kept_out(target: int) -> bool:
-    """Whether a fork that restricts itself can open neither the memory nor the descriptors of a process."""
+    """Check that a fork which restricts itself can open neither the memory nor the descriptors of a process."""
     trier = os.fork()
     if trier == 0:
         status = 1

@@ -1,15 +1,15 @@
-"""Records which lines of test files run, within a budget: by `sys.monitoring` where there is one, else by a trace."""
+"""Records which lines of test files run, within a budget: by `sys.monitoring` if available, otherwise by a trace."""
 
 import os
 import sys
 
 CALLS = 20_000
-"""So many calls of one test are traced; of a test that makes more it is not known which lines ran."""
+"""How many calls of one test are traced; for a test that makes more, the lines are not known."""
 FOLDERS = ("/tests/", "/test/", "/testing/")
 
 
 class Lines:
-    """The lines of one test at a time.
+    """Records the lines of one test at a time.
 
     Args:
         root: the folder of the tree, with a slash at its end.
@@ -23,11 +23,11 @@ class Lines:
         self._monitoring = _Monitoring(self) if traced and hasattr(sys, "monitoring") else None
 
     def add_test(self, name):
-        """Take a file for one of tests, whatever it is called."""
+        """Treat a file as a test file, whatever its name."""
         self._tests[name] = True
 
     def is_test(self, name):
-        """Tell whether a file is one of tests or of what they use, by its path."""
+        """Check by its path whether a file is a test file or is used by tests."""
         is_test_file = self._tests.get(name)
         if is_test_file is None:
             base, own = os.path.basename(name), name[len(self._root) - 1 :]  # noqa: PTH119 (pathlib is slow to import)
@@ -37,7 +37,7 @@ class Lines:
         return is_test_file
 
     def begin(self, name):
-        """Record from here on; `name` is the file of the test that is called."""
+        """Start recording; `name` is the file of the test that is called."""
         self.add_test(name)
         self._seen, self._calls, self._spent = set(), 0, False
         if self._monitoring:
@@ -48,19 +48,19 @@ class Lines:
             self._spent = True
 
     def end(self):
-        """Record no more."""
+        """Stop recording."""
         if self._monitoring:
             self._monitoring.end()
         elif sys.gettrace() == self._trace:
             sys.settrace(None)
 
     def take(self):
-        """The lines that ran since the beginning, as `path:line`; none where that is not known."""
+        """Return the lines that ran since `begin`, as `path:line`; empty if they are not known."""
         seen, self._seen = self._seen, set()
         return [] if self._spent else sorted(f"{name.removeprefix(self._root)}:{line}" for name, line in seen)
 
     def note(self, code, line):
-        """Note a line of a file of tests."""
+        """Record a line of a test file."""
         self._seen.add((code.co_filename, line))
 
     def _trace(self, frame, _event, _argument):
@@ -82,7 +82,7 @@ class Lines:
 
 
 class _Monitoring:
-    """The same by events that cost nothing outside of tests."""
+    """Records lines by events that cost nothing outside of tests."""
 
     def __init__(self, lines):
         self._tool, self._lines = sys.monitoring.PROFILER_ID + 1, lines

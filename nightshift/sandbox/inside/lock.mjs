@@ -1,7 +1,8 @@
-// Loaded first in each process of Node.js: keeps node:assert, and what node:test reports by, from being replaced there.
+// Loaded first in each process of Node.js: protects node:assert, and the methods that node:test reports through, from
+// being replaced.
 //
-// In the process of a test file it remembers the functions of the language as well, and tells at the end which of them
-// are others. What a test file starts gets the owner's NODE_OPTIONS again.
+// In the process of a test file it also remembers the functions of the language, and reports at the end which of them
+// were replaced. Programs that a test file starts get the owner's NODE_OPTIONS again.
 
 import assert from "node:assert";
 import { AsyncResource } from "node:async_hooks";
@@ -33,7 +34,7 @@ for (const object of [assert, assert.strict, assert.AssertionError, assert.Asser
   });
 }
 
-/** Keep a method what it is; what stands below its owner may have one of its own. */
+/** Make a method irreplaceable on its owner; objects that inherit from the owner may define their own. */
 function hold(owner, name) {
   const { value, enumerable } = getOwnPropertyDescriptor(owner, name);
   const set = function (other) {
@@ -51,7 +52,7 @@ if (process.env.NODE_TEST_CONTEXT) {
   const { say } = createRequire(import.meta.url)("./channel.cjs");
   process.env.NODE_OPTIONS = process.env.NIGHTSHIFT_NODE_OPTIONS ?? "";
   delete process.env.NIGHTSHIFT_NODE_OPTIONS;
-  // A run of must-fail copies has this word besides.
+  // A run of must-fail copies has this flag as well.
   process.execArgv = process.execArgv.filter((word) => word !== "--test-force-exit");
   process.title = "node";
 

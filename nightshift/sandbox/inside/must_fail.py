@@ -1,4 +1,4 @@
-"""Functions that must-fail copies of tests use at run time, where their text alone cannot make a check fail."""
+"""Functions that must-fail copies of tests use at run time, if changing the text alone cannot make a check fail."""
 
 import functools
 import inspect
@@ -10,13 +10,13 @@ from .close_values import close
 
 
 class MustFail:
-    """One copied module's helper; remembers whether a changed check was reached in the test that runs."""
+    """One copied module's helper; remembers whether the running test has reached a changed check."""
 
     def __init__(self) -> None:
         self._reached = False
 
     def differ(self, left: Any, right: Any) -> Any:
-        """Compare with another value than `right`; where none can be made, turn the comparison round."""
+        """Compare with another value than `right`; if none can be made, negate the comparison."""
         self._reached = True
         other = close(right, random.SystemRandom())
         if other is right or other == right:
@@ -24,12 +24,12 @@ class MustFail:
         return left == other
 
     def reached(self, value: Any) -> Any:
-        """Pass a value through."""
+        """Record that a changed check was reached, and return the value."""
         self._reached = True
         return value
 
     def must_fail(self, test: Callable[..., Any]) -> Callable[..., Any]:
-        """Fail after a test that passed without reaching a changed check; one that reached it has to fail there."""
+        """Wrap a test so that it fails if it passed without reaching a changed check."""
         if inspect.iscoroutinefunction(test):
 
             @functools.wraps(test)

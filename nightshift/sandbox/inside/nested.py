@@ -1,8 +1,8 @@
-"""Becomes a sandbox of its own inside the outer one: namespaces, private file systems, limits, no rights, a filter.
+"""Becomes a separate sandbox inside the outer one: namespaces, private file systems, limits, no rights, a filter.
 
-The fork is process 1 of its namespaces from the start. It tells the daemon its number, waits until it was put into its
-control group, mounts what is private to the job, gives up every right, and becomes the job. All that the outer sandbox
-denies stays denied; what is added here keeps jobs apart from each other.
+The fork is process 1 of its namespaces from the start. It reports its number to the daemon, waits until it was put into
+its control group, mounts what is private to the job, gives up every right, and becomes the job. Everything that the
+outer sandbox denies stays denied; this module separates jobs from each other.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH123
@@ -21,7 +21,7 @@ NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = (
 )  # fmt: skip
 CLONE = {"x86_64": 56, "aarch64": 220}
 AT_ONCE = NEWNS | NEWUTS | NEWIPC | NEWUSER | NEWPID | NEWNET
-"""All but the namespace of control groups, whose root is the group that a process is in when it enters."""
+"""All except the namespace of control groups, whose root is the group that a process is in when it enters."""
 RDONLY, NOSUID, NODEV, NOEXEC, REMOUNT, BIND, REC, SLAVE = 1, 2, 4, 8, 32, 4096, 16384, 1 << 19
 PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 22, 24, 38
 PR_CAP_AMBIENT, AMBIENT_CLEAR_ALL, SECCOMP_MODE_FILTER = 47, 4, 2
@@ -35,9 +35,9 @@ INOTIFY = "16"
 
 
 def start(order, descriptors, orders, serve):
-    """Fork a nested sandbox; returns its number and the socket that its exit status is told on.
+    """Fork a nested sandbox; return its number and the socket that reports its exit status.
 
-    The caller goes on at once and keeps nothing else of it. `serve` becomes a trusted parent.
+    The caller continues at once and keeps nothing else of the sandbox. `serve` turns the fork into a trusted parent.
     """
     control = socket.socket(fileno=descriptors.pop())
     pid = fork(AT_ONCE)
@@ -62,9 +62,9 @@ def start(order, descriptors, orders, serve):
 
 
 def fork(namespaces):
-    """As `os.fork`, with the child in new namespaces, which saves a process that enters them and waits.
+    """Fork like `os.fork`, with the child in new namespaces, which saves a process that enters them and waits.
 
-    What Python does after a fork is for other threads, of which there are none, and is done when the child forks.
+    Python's own work after a fork is for other threads, of which there are none; it is done when the child forks.
     """
     nothing = [ctypes.c_ulong(0)] * 4
     call = ctypes.PyDLL(None, use_errno=True).syscall
@@ -72,13 +72,13 @@ def fork(namespaces):
 
 
 def fault(control):
-    """Tell the daemon why there is no sandbox."""
+    """Report to the daemon why there is no sandbox."""
     control.send(b"fault " + traceback.format_exc(limit=-2).encode()[-2000:])
 
 
 def enter(control):
-    """Into the group, and become a user; False where the daemon does not want it any more."""
-    control.send(b"here")  # the kernel adds our number as the daemon knows it
+    """Join the control group, and become a user; return False if the daemon no longer wants the sandbox."""
+    control.send(b"here")  # the kernel adds our number as the daemon sees it
     if control.recv(16) != b"go":
         return False
     check(ctypes.CDLL(None, use_errno=True).unshare(NEWCGROUP))
@@ -87,13 +87,13 @@ def enter(control):
 
 
 def become_user():
-    """Be in the new user namespace who the outer sandbox is."""
+    """Become the same user in the new user namespace as the outer sandbox."""
     for name, text in (("setgroups", "deny"), ("uid_map", "1000 1000 1"), ("gid_map", "1000 1000 1")):
         write(f"/proc/self/{name}", text)
 
 
 def inner(libc, order, descriptors):
-    """Up to the point where it may become the job."""
+    """Set up the sandbox until it can become the job."""
     check(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
     file_systems(libc, order)
     loopback_up()
@@ -104,7 +104,7 @@ def inner(libc, order, descriptors):
     for target, descriptor in enumerate(descriptors[:3]):
         os.dup2(descriptor, target)
     give_up_rights(libc)
-    check(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))  # a change of rights takes it away
+    check(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))  # a change of credentials clears it
     load_filter(libc, bytes.fromhex(order["filter"]))
 
 
@@ -119,25 +119,25 @@ def file_systems(libc, order):
         mount(b"tmpfs", target, NOSUID | NODEV, f"size={size_mb << 20},mode=0755".encode())
     if order["layers"]:
         overlay(libc, [f"{TREES}/{name}" for name in order["layers"]])
-        mount(b"tmpfs", TREES, RDONLY | NOSUID | NODEV, b"size=4k")  # other trees are no business of the job
+        mount(b"tmpfs", TREES, RDONLY | NOSUID | NODEV, b"size=4k")  # the job must not see other trees
     mount(b"devpts", "/dev/pts", NOSUID | NOEXEC, b"newinstance,ptmxmode=0666,mode=620")
     mount(b"proc", "/proc", NOSUID | NODEV | NOEXEC)
     write("/proc/sys/user/max_user_namespaces", "0")
-    write("/proc/sys/user/max_inotify_instances", INOTIFY)  # of one user's few; the parents of other jobs need theirs
+    write("/proc/sys/user/max_inotify_instances", INOTIFY)  # one user has few; the parents of other jobs need some
     for path, text in order["counters"].items():
         write_new(STILL, text)
         check(libc.mount(STILL.encode(), path.encode(), None, BIND, None))
         check(libc.mount(None, path.encode(), None, REMOUNT | BIND | RDONLY | NOSUID | NODEV, None))
         os.unlink(STILL)  # noqa: PTH108 (pathlib is slow to import)
     check(libc.mount(None, b"/proc", None, REMOUNT | BIND | RDONLY | NOSUID | NODEV | NOEXEC, None))
-    for name in DEVICES:  # without this their times could be set, and be read in other sandboxes
+    for name in DEVICES:  # else their times could be set, and read in other sandboxes
         locked = os.statvfs(f"/dev/{name}").f_flag & (NOSUID | NOEXEC | NODEV | NOATIME | NODIRATIME | RELATIME)
         flags = (locked & 0xFFF) | (RELATIME_MOUNT if locked & RELATIME else 0)
         check(libc.mount(None, f"/dev/{name}".encode(), None, REMOUNT | BIND | RDONLY | flags, None))
 
 
 def overlay(libc, layers):
-    """Have folders lie in the working folder, later ones over earlier; what is written stays in its own memory."""
+    """Mount folders over each other as the working folder, later ones on top; writes stay in the job's own memory."""
     upper, scratch = f"{WORK}/upper", f"{WORK}/scratch"
     for folder in (upper, scratch):
         os.mkdir(folder, 0o755)  # noqa: PTH102 (pathlib is slow to import)
@@ -146,9 +146,9 @@ def overlay(libc, layers):
 
 
 def overlays():
-    """Tell whether trees are shown here and the kernel can lay them so, with a folder that is removed and made again.
+    """Check whether trees are shown here and the kernel supports overlays in which a folder is removed and remade.
 
-    Linux can from 6.6 on: before, a file system in memory takes no note of such a folder.
+    Linux supports that from 6.6 on: before, a file system in memory cannot record such a folder.
     """
     if not os.path.isdir(TREES):  # noqa: PTH112 (pathlib is slow to import)
         return False
@@ -170,7 +170,7 @@ def overlays():
 
 
 def loopback_up():
-    """Give the job its own loopback network."""
+    """Start the job's own loopback network."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         name = b"lo".ljust(16, b"\0")
         answer = fcntl.ioctl(any_socket, SIOCGIFFLAGS, name + bytes(24))
@@ -179,7 +179,7 @@ def loopback_up():
 
 
 def give_up_rights(libc):
-    """Drop every capability from every set, for good."""
+    """Drop every capability from every set, permanently."""
     last = int(read("/proc/sys/kernel/cap_last_cap"))
     for capability in range(last + 1):
         check(libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0))
@@ -196,7 +196,7 @@ def load_filter(libc, program):
 
 
 def run(argv, serve):
-    """Become the job: the trusted parent of a suite, or any program where there are words."""
+    """Become the job: the trusted parent of a suite, or the program in `argv` if it is not empty."""
     os.closerange(3, 256)
     if argv:
         for number in (signal.SIGPIPE, signal.SIGXFSZ):
@@ -207,7 +207,7 @@ def run(argv, serve):
 
 
 def check(result):
-    """The result of a C function, or its error."""
+    """Return the result of a C function, or raise its error."""
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
@@ -215,7 +215,7 @@ def check(result):
 
 
 def write(path, text):
-    """Write a control file; the kernel's refusal must not wait for the file to be closed."""
+    """Write a control file directly, so that the kernel's refusal is not delayed until the file is closed."""
     descriptor = os.open(path, os.O_WRONLY)
     os.write(descriptor, text.encode())
     os.close(descriptor)
@@ -229,6 +229,6 @@ def write_new(path, text):
 
 
 def read(path):
-    """A control file's text."""
+    """Return a control file's text."""
     with open(path, encoding="ascii") as file:
         return file.read()

@@ -1,7 +1,7 @@
-"""Runs tests by node:test, vitest or jest, as their owner does, with one reporter more.
+"""Runs tests with node:test, vitest or jest, as their owner does, with one additional reporter.
 
-This is part of the trusted parent. Reporters write into a named pipe, because Node.js hands no other descriptor on to
-what it starts. Each line bears the run's secret, and becomes an event as `recorder` writes them.
+This is part of the trusted parent. Reporters write to a named pipe, because Node.js passes no other descriptor to its
+child processes. Each line begins with the run's secret, and becomes an event in the form of `recorder`.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH100, PTH103, PTH109, PTH110, PTH118, PTH119, PTH120
@@ -38,9 +38,9 @@ class Channel(Pipe):
     """The named pipe of the reporters of one run.
 
     Args:
-        job: of the run.
-        secret: what each line begins with.
-        token: what divides the output by files; empty where it is not divided.
+        job: the job of the run.
+        secret: the prefix of each line.
+        token: divides the output by files; empty if it is not divided.
     """
 
     def __init__(self, job: Job, secret: str, token: str = "") -> None:
@@ -49,7 +49,7 @@ class Channel(Pipe):
         self._message = f"{secret} {self.path} {token}"
 
     def variables(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """The environment variables of a run, by which processes of Node.js find their reporter."""
+        """Return the environment variables of a run, by which Node.js processes find their reporter."""
         own = environ.get("NODE_OPTIONS", "")
         reporter = os.path.join(CODE, "node_reporter.mjs")
         words = [*self._node["flags"], f"--import={CODE}/lock.mjs", f"--test-reporter={reporter}"]
@@ -66,7 +66,7 @@ class Channel(Pipe):
 
 
 def suite(job: Job) -> Outcome:
-    """Run the files of a job; returns what `Child.watch` does for a session of pytest."""
+    """Run the files of a job; return a result like `Child.watch` for a session of pytest."""
     total, left = Total(job), job
     for words, folder in _runs(job):
         secret = secrets.token_hex(12)
@@ -83,13 +83,13 @@ def suite(job: Job) -> Outcome:
 
 
 def _runs(job: Job) -> Iterator[tuple[list[str], str]]:
-    """The words and the folder of each process: one, or for vitest and jest one for each package with tests."""
+    """Yield the command and the folder of each process: one, or for vitest and jest one for each package with tests."""
     node, files = job["node"], job["session"]["files"]
     if not node["runner"]:
         loading = ["--import", "tsx"] if node["loads_types"] and any(map(os.path.isdir, TSX)) else []
         # A check that fails on purpose may leave a server open that the test would have closed.
         loading += ["--test-force-exit"] if job["must_fail"] else []
-        # One file after the other: so their events say best what ran when.
+        # One file after the other, so that events show most precisely what ran when.
         yield [node["path"], *loading, "--test", "--test-concurrency=1", *files], "."
         return
     packages: dict[str, list[str]] = {}
@@ -100,7 +100,7 @@ def _runs(job: Job) -> Iterator[tuple[list[str], str]]:
         program = _program(folder, node["runner"])
         reporter = os.path.join(CODE, f"{node['runner']}_reporter")
         if node["runner"] == "vitest":
-            # vite writes a configuration that it has compiled into the nearest such folder.
+            # vite writes a compiled configuration into the nearest such folder.
             os.makedirs(os.path.join(folder, "node_modules"), exist_ok=True)
             yield [node["path"], program, "run", *paths, f"--reporter={reporter}.mjs"], folder
         else:
@@ -108,7 +108,7 @@ def _runs(job: Job) -> Iterator[tuple[list[str], str]]:
 
 
 def _program(folder: str, name: str) -> str:
-    """The program of a package that a folder may use, as Node.js looks for packages; its name where there is none."""
+    """Return the path of a package's program as Node.js searches for packages; only its name if there is none."""
     while not os.path.exists(program := os.path.join(folder, "node_modules", ".bin", name)):
         if folder == os.path.dirname(folder):
             return name
@@ -117,14 +117,14 @@ def _program(folder: str, name: str) -> str:
 
 
 def become(_instructions: int, _reporting: int, argument: tuple[Sequence[str], Mapping[str, str], str]) -> NoReturn:
-    """In a forked child: turn into a program."""
+    """Become a program, in a forked child."""
     words, variables, folder = argument
     os.chdir(folder)
     os.execvpe(words[0], list(words), dict(variables))  # noqa: S606 (no shell is wanted)
 
 
 def less(job: Job, outcome: Outcome) -> Job:
-    """A job with the time that is left of its own after a run."""
+    """Return a job with the time that is left of its limits after a run."""
     used = {"wall_s": outcome["duration_s"], "cpu_s": outcome["cpu_s"]}
     return {**job, **{name: max(0.0, job[name] - seconds) for name, seconds in used.items()}}
 
@@ -133,11 +133,11 @@ class Report:
     """The events that the reporters of one process wrote.
 
     Args:
-        text: all lines; one that another recorder wrote is kept, and so is one without the secret.
-        secret: of the run.
-        node: what is known of the files: `scripts`, which hold no tests and are one themselves, and `marked`, the ids
-            of tests that a constant mark skips.
-        printed: what the files printed, by their paths.
+        text: all lines; lines of another recorder are kept, and so are lines without the secret.
+        secret: the run's secret.
+        node: known facts about the files: `scripts`, which contain no tests and count as one test themselves, and
+            `marked`, the ids of tests that a constant mark skips.
+        printed: the output of the files, by path.
     """
 
     def __init__(self, text: str, secret: str, node: Mapping[str, Any], printed: Mapping[str, str]) -> None:
@@ -153,7 +153,7 @@ class Report:
                 self.lines.append(line.removeprefix(secret) if line.startswith(secret) else FORGED)
 
     def _take(self, line: str) -> bool:
-        """Note one event; false when it has not the form of a reporter's."""
+        """Record one event; return False if it does not have the form of a reporter's event."""
         try:
             event = json.loads(line)
             take = {
@@ -197,7 +197,7 @@ class Report:
         self._add(e="end", id=nodeid, result=how, s=seconds, fail=fail, marked=nodeid in self._marked)
 
     def _file(self, event: dict[str, Any], path: str) -> None:
-        """Note what became of a whole file: a script without tests, or one in which more went wrong than a test."""
+        """Record the result of a whole file: a script without tests, or a file with a failure beyond its tests."""
         nodeid, printed = f"{path}::{os.path.basename(path)}", self._printed.get(path, "")
         if event["how"] == "failed":
             status = event.get("status") or ""
@@ -216,7 +216,7 @@ class Report:
                 self._fail(path, "no test of this file came to its end")
 
     def _fail(self, path: str, message: str) -> None:
-        """Add that a file as a whole is at fault."""
+        """Record a failure of a file as a whole."""
         self.failed.add(path)
         self._add(e="collect", id=path, fail={"kind": "Error", "message": message, "frames": []})
 
@@ -232,7 +232,7 @@ class Report:
         return {"kind": kind, "message": message, "frames": self._frames(error.get("stack") or "")}
 
     def _frames(self, stack: str) -> list[tuple[str, int, str]]:
-        """Path, line and function of the frames below the workspace, outermost first."""
+        """Return path, line and function of the frames below the workspace, outermost first."""
         matches = [match for line in stack.split("\n") if (match := _FRAME.fullmatch(line))]
         frames = [(match[2], int(match[3]), match[1] or "<module>") for match in reversed(matches)]
         if not frames and (first := _FIRST_FRAME.match(stack)):
@@ -242,7 +242,7 @@ class Report:
 
 
 def _name(titles: Sequence[str]) -> str:
-    """The name of a test by the titles above it; a bracket would begin parameters, as pytest has them."""
+    """Return a test's name from its titles, with `[` replaced, which would begin parameters as in pytest."""
     return JOINED.join(title.replace("[", "\u27e6") for title in titles)
 
 
@@ -257,7 +257,7 @@ def _read_thrown(printed: str, status: str) -> dict[str, Any]:
 
 
 class Total:
-    """The report of all processes together; `stopped` says why the run cannot go on."""
+    """The combined report of all processes; `stopped` is the reason why the run cannot continue."""
 
     def __init__(self, job: Job) -> None:
         self._node = job["node"]
@@ -270,7 +270,7 @@ class Total:
         self._limit, self.stopped = "", ""
 
     def take(self, outcome: Outcome, secret: str) -> None:
-        """Add what one process did."""
+        """Add the result of one process."""
         output = {os.path.relpath(name) if name else "": text for name, text in outcome["output"].items()}
         report = Report(outcome["events"], secret, self._node, output)
         if outcome["ended"] != "exited":
@@ -295,7 +295,7 @@ class Total:
             self._left -= len(text)
 
     def answer(self, how: str) -> Outcome:
-        """The whole run; its report has an end only if that of every process had one."""
+        """Return the result of the whole run; its report has an end only if every process's report had one."""
         if not self.stopped:
             self._lines.append(json.dumps({"e": "finish", "exit": self._exit, "changed": sorted(self._changed)}))
         return {
@@ -310,7 +310,7 @@ class Total:
 
 
 def events_of_command(text: str, secret: str, job: Job) -> str:
-    """The lines that processes of a command wrote, as events that bear the secret."""
+    """Return the lines that a command's processes wrote, as events with the secret."""
     report = Report(text, secret, job["node"], {})
     if report.changed:
         report.lines.append(json.dumps({"e": "seen", "read": {}, "modules": [], "changed": sorted(report.changed)}))

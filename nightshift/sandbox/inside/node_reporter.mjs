@@ -1,4 +1,4 @@
-// Reports tests of node:test, from the process that starts the test files, in which no code of the tree runs.
+// Reports node:test's tests, from the process that starts the test files, in which no code of the tree runs.
 
 import { basename, resolve } from "node:path";
 import channel from "./channel.cjs";
@@ -8,7 +8,7 @@ const isSet = (value) => value !== undefined && value !== false;
 
 let exit;
 if (process.execArgv.includes("--test-force-exit")) {
-  // Node.js 20 does not wait for its reporters then.
+  // With this flag, Node.js 20 does not wait for its reporters.
   exit = process.exit.bind(process);
   process.exit = () => {};
 }
@@ -19,7 +19,7 @@ export default async function* report(source) {
   const running = [];
   const below = []; // what failed last inside of each
   let current = "";
-  // A test stands in the file that made it: a helper's tests belong to the file that was begun last.
+  // A test belongs to the file that made it; a helper's tests belong to the file that was begun last.
   const owner = (file) => (current = !current || files.has(file) ? file : current);
 
   for await (const { type, data } of source) {

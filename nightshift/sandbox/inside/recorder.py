@@ -1,13 +1,13 @@
-"""An ordinary pytest plugin (`-p nightshift_inside.recorder`) that tells what a run does, one line of JSON an event.
+"""An ordinary pytest plugin (`-p nightshift_inside.recorder`) that reports a run, one line of JSON an event.
 
-It changes nothing of how tests run, but that coverage gates are off. Its channel is a pipe to the trusted parent, and
-each line bears the run's secret; both leave the environment before any code of the tree is imported. That keeps out
-what is printed, `os._exit`, and reports that are written by hand. Code that looks for the secret in memory is not kept
-out: it forges the run of the must-fail copies in the same way, and is seen there.
+It does not change how tests run, except that coverage gates are off. Its channel is a pipe to the trusted parent, and
+each line begins with the run's secret; both leave the environment before any code of the tree is imported. That defends
+against printed lines, `os._exit`, and reports written by hand. It does not defend against code that searches memory for
+the secret. Such code forges the run of the must-fail copies in the same way, and is detected there.
 
 Events: `item` (a test was collected), `start`, `end` (how a test ended, with its failure, output and the lines of test
-files that ran), `collect` (a file could not be collected), `left` (files that another run is to take), `internal`,
-`note`, `seen` (files that tests opened, modules of the tree, functions outside of it that changed), `finish`.
+files that ran), `collect` (a file could not be collected), `left` (files left for another run), `internal`, `note`,
+`seen` (files that tests opened, modules of the tree, functions outside of it that changed), `finish`.
 
 Its own assertions need no explanation: PYTEST_DONT_REWRITE.
 """
@@ -26,24 +26,24 @@ from .channel import OPTIONS, Channel, restore_options, take
 from .observer import MESSAGE, Observer, details, in_short
 
 OUTPUT = 3000
-DETAILS = 6 << 20  # bytes of events that tell of failures at length; later ones are told in short
+DETAILS = 6 << 20  # bytes of events that describe failures in full; later ones are shortened
 PLUGIN = "nightshift_recorder"
 MARKS = ("no_cover", "xdist_group", "flaky", "limit_memory")
 _xfailed = pytest.xfail.Exception
 
 
 class Attached:
-    """Keeps the events of a process of pytest-xdist, until a report takes them to the one that has the channel."""
+    """Keeps the events of a pytest-xdist process, until a report carries them to the process with the channel."""
 
     def __init__(self):
         self._events = []
 
     def send(self, event):
-        """Keep one event."""
+        """Store one event."""
         self._events.append(event)
 
     def take(self):
-        """The events since the last time."""
+        """Return the events since the last call."""
         events, self._events = self._events, []
         return events
 
@@ -64,14 +64,14 @@ def pytest_load_initial_conftests(early_config, parser, args):
 
 @hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes(config):
-    """Have the processes of pytest-xdist load the recorder; this one runs no tests then."""
+    """Make pytest-xdist's processes load the recorder; this process then runs no tests."""
     if recorder := config.pluginmanager.get_plugin(PLUGIN):
         os.environ["PYTEST_ADDOPTS"] = " ".join(filter(None, (OPTIONS, recorder.settings["addopts"])))
 
 
 @hookimpl(optionalhook=True)
 def pytest_configure_node(node):
-    """Tell them what it is to record; their reports bring it here."""
+    """Send pytest-xdist's processes the settings; their reports carry the events here."""
     if recorder := node.config.pluginmanager.get_plugin(PLUGIN):
         node.workerinput["nightshift"] = recorder.settings
 
@@ -88,11 +88,11 @@ class Recorder(Observer, coroutines.Coroutines):
     """Records one session.
 
     Args:
-        channel: takes the events.
-        settings: `budget` (seconds, and the files that may be left when they are spent), `standing` (files of tests
-            that the repository has), `without` (tests that are not run), `preload` (modules that are imported first),
+        channel: receives the events.
+        settings: `budget` (seconds, and the files that may be left when they are used up), `standing` (test files that
+            the repository has), `without` (tests that are not run), `preload` (modules that are imported first),
             `traced` (whether the lines of test files are recorded).
-        config: pytest's.
+        config: pytest's configuration.
     """
 
     def __init__(self, channel, settings, config):
@@ -110,7 +110,7 @@ class Recorder(Observer, coroutines.Coroutines):
             self._emit(e="note", text="random order is off")
 
     def drop_options(self, parser, args):
-        """Take out the options of plugins that are not here, and name them; pytest would not begin with them."""
+        """Remove the options of missing plugins and report them, because pytest would refuse to start with them."""
         _, unknown = parser.parse_known_and_unknown_args(list(args))
         for word in unknown:
             at = args.index(word) if word in args else -1
@@ -122,19 +122,19 @@ class Recorder(Observer, coroutines.Coroutines):
             self._emit(e="note", text=f"the option {word} cannot be used here")
 
     def pytest_configure(self, config):
-        """Know the marks of plugins that serve no verdict, and print no output of tests, which the events have.
+        """Register marks of plugins that do not affect verdicts, and print no output of tests; the events have it.
 
-        Warnings that are errors would end a suite with a mark that is not known.
+        Without that, a suite that turns warnings into errors would stop at an unknown mark.
         """
         config.option.showcapture = "no"
         for mark in MARKS:
             config.addinivalue_line("markers", mark)
 
-    # --- collection
+    # --- Collection
 
     @hookimpl(wrapper=True)
     def pytest_collect_file(self, file_path, parent):
-        """Skip a file that a conftest ignores: told of it by name, pytest would run it."""
+        """Skip a file that a conftest ignores; pytest would run it because it is named explicitly."""
         collectors, config = (yield), parent.config
         if not collectors or self._short(str(file_path)) not in self._standing:
             return collectors
@@ -155,12 +155,12 @@ class Recorder(Observer, coroutines.Coroutines):
 
     @hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items):
-        """Leave out the tests that are not to run."""
+        """Remove the tests that are not to be run."""
         if self._without:
             items[:] = [item for item in items if item.nodeid.partition("[")[0] not in self._without]
 
     def pytest_collection_finish(self, session):
-        """Report the tests that are to run."""
+        """Report the tests that will run."""
         if isinstance(self._channel, Attached):
             return
         self._session = session
@@ -168,7 +168,7 @@ class Recorder(Observer, coroutines.Coroutines):
             self._lines.add_test(str(item.path))
             self._emit(e="item", id=item.nodeid)
 
-    # --- tests
+    # --- Tests
 
     @hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self, nodeid):
@@ -177,7 +177,7 @@ class Recorder(Observer, coroutines.Coroutines):
 
     @hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item, nextitem):
-        """Look for constant marks, and leave files for another run when time is up."""
+        """Check a test for constant marks, and leave files for another run when the time is up."""
         if is_marked(item):
             self._marked.add(item.nodeid)
         done = yield
@@ -196,19 +196,19 @@ class Recorder(Observer, coroutines.Coroutines):
 
     @hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, call):
-        """Keep what was raised, which reports do not carry."""
+        """Store the raised exception, which reports do not contain."""
         before = call.excinfo
         report = yield
-        self._raised = before or call.excinfo  # unittest's failures are put there by pytest's own hook
+        self._raised = before or call.excinfo  # pytest's own hook puts unittest's failures there
         return report
 
     @hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report):
-        """Note one phase of a test, and report the test with its last one."""
+        """Record one phase of a test, and report the test after the last phase."""
         if (events := getattr(report, "nightshift", None)) is not None:
             for event in events:
                 self._emit(**event)
-        if hasattr(report, "node"):  # of a process of pytest-xdist, which has recorded it
+        if hasattr(report, "node"):  # from a pytest-xdist process, which has recorded it
             return
         raised, self._raised = self._raised.value if self._raised else None, None
         rows = self._rows.setdefault(report.nodeid, [])
@@ -226,7 +226,7 @@ class Recorder(Observer, coroutines.Coroutines):
         rows, fail = self._rows.pop(test, []), self._fail.pop(test, None)
         output, seen = self._output.pop(test, "")[-OUTPUT:], self._lines.take()
         result = result_of(rows)
-        if result is None:  # it runs once more
+        if result is None:  # the test runs once more
             return
         if result == "error" and fail is None:
             fail = {"kind": "Error", "message": "an exception was raised, yet it was reported as passed", "frames": []}
@@ -239,19 +239,19 @@ class Recorder(Observer, coroutines.Coroutines):
         )
 
     def _leave(self, item):
-        """Take out the files that may be left for another run and were not begun."""
+        """Remove the files that may be left for another run and were not begun."""
         items = self._session.items
         done = items.index(item) + 1
         begun = {file_of(each) for each in items[:done]}
         left = {file_of(each) for each in items[done:]} & self._budget.files - begun
         items[done:] = [each for each in items[done:] if file_of(each) not in left]
-        # What is still set up is what the next test needs that does not come now. How its end goes says nothing of the
-        # test that has ended.
+        # What is still set up is needed only by the next test, which does not come. A failure in its teardown is no
+        # failure of the test that has ended.
         with contextlib.suppress(Exception, pytest.fail.Exception, pytest.skip.Exception):
             item.session._setupstate.teardown_exact(items[done] if items[done:] else None)  # noqa: SLF001 (pytest's way)
         self._emit(e="left", files=sorted(left))
 
-    # --- the end
+    # --- The end
 
     def pytest_internalerror(self, excrepr):
         """Report that pytest itself failed."""
@@ -259,11 +259,11 @@ class Recorder(Observer, coroutines.Coroutines):
 
     @hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session, exitstatus):
-        """Report what was seen besides tests, and the end of the session."""
+        """Report the observations, and the end of the session."""
         done = yield
         if not isinstance(self._channel, Attached):
             self._finish(int(exitstatus))
-        if "hypothesis" not in sys.modules:  # whose plugin imports it now, to say that it has nothing to say
+        if "hypothesis" not in sys.modules:  # its plugin would import it only to report nothing
             session.config.pluginmanager.unregister(name="hypothesispytest")
         return done
 
@@ -272,27 +272,27 @@ class Ignored(pytest.File):
     """A file that is skipped as a whole."""
 
     def collect(self):
-        """Skip it."""
+        """Skip the file."""
         pytest.skip("a conftest of the repository's ignores this file")
 
 
 class Budget:
-    """After how much time a run leaves the files that it has not begun for another one, if these may be left."""
+    """Time after which a run leaves files that it has not begun for another run, if they may be left."""
 
     def __init__(self, cpu_s, wall_s, files):
         self._cpu_s, self._wall_s, self.files = cpu_s, wall_s, frozenset(files)
         self._began, self._monotonic, self._times = time.monotonic(), time.monotonic, os.times
 
     def is_spent(self):
-        """Tell whether so much processor time was used, or has gone by on the clock."""
+        """Check whether the processor time or the clock time is used up."""
         return sum(self._times()[:4]) >= self._cpu_s or self._monotonic() - self._began >= self._wall_s
 
 
 def result_of(rows):
-    """How a test ended by all its reports: passed only if each phase did, with nothing raised and nothing expected.
+    """Return a test's result from all its reports: passed only if every phase did, with nothing raised or expected.
 
     Args:
-        rows: phase, outcome, whether it was expected to fail, whether it is of a subtest, and what was raised.
+        rows: phase, outcome, whether a failure was expected, whether it is a subtest's, and what was raised.
 
     Returns:
         The result; None for a test that runs once more.
@@ -310,7 +310,7 @@ def result_of(rows):
 
 
 def is_marked(item):
-    """Tell whether the text of a test says that it is skipped or fails."""
+    """Check whether a test's source marks it as skipped or expected to fail."""
     function, holder = getattr(item, "function", None), getattr(item, "cls", None)
     by_mark = any(item.get_closest_marker(name) for name in ("skip", "skipif", "xfail"))
     return by_mark or any(
@@ -321,5 +321,5 @@ def is_marked(item):
 
 
 def file_of(item):
-    """The file of a test."""
+    """Return the file of a test."""
     return item.nodeid.partition("::")[0]

@@ -1,8 +1,8 @@
-"""Notices which functions outside of the tree are others at the end of a run: a clock, a comparison, the framework.
+"""Detects which functions outside of the tree were replaced during a run: a clock, a comparison, the framework.
 
-Each function is remembered with its code object, so that swapping the code of an unchanged function counts too. What is
-remembered is made once, for all that are forked: a comparison makes nothing, since memory that a fork writes to has to
-be copied for it. A library may patch by right: the same run on the base says what is usual.
+Each function is stored with its code object, so that replacing the code of an unchanged function counts too. The
+snapshot is made once, for all forks. A comparison creates nothing, since memory that a fork writes to must be copied
+for it. A library may have good reasons to patch: the same run on the base shows what is usual.
 """
 
 import os
@@ -24,13 +24,13 @@ _RESTLESS = (
 )
 """Modules that pytest or Python itself patches while tests run."""
 _REPLACED = frozenset({"_pytest.config.Config._getini_unknown_type"})
-"""Functions that pytest's own plugins replace while it reads its settings."""
+"""Functions that pytest's own plugins replace while pytest reads its settings."""
 _STANDARD = os.path.dirname(os.__file__) + os.sep  # noqa: PTH120 (pathlib is slow to import)
 _taken = {}
 
 
 def take():
-    """The picture of all modules outside of the tree that are there now; those of an earlier picture keep theirs."""
+    """Take a snapshot of all loaded modules outside of the tree; modules of an earlier snapshot keep theirs."""
     workspace = os.getcwd() + os.sep  # noqa: PTH109 (pathlib is slow to import)
     for name, module in list(sys.modules.items()):
         if name not in _taken and isinstance(module, ModuleType) and _is_outside(name, module, workspace):
@@ -45,18 +45,18 @@ def _is_outside(name, module, workspace):
 
 
 class Seal:
-    """The functions of modules, to be compared."""
+    """The functions of modules, for comparison."""
 
     def __init__(self, holders):
         self._holders = holders
 
     def changed(self):
-        """The names whose function, or whose function's code, is another one now, or went away."""
+        """Return the names whose function, or whose function's code, was replaced or removed."""
         return [name for holder in self._holders for name in holder.changed() if name not in _REPLACED]
 
 
 class _Holder:
-    """A module or class with the functions that it holds."""
+    """A module or class with the functions that it contains."""
 
     def __init__(self, prefix, space, kinds):
         self._prefix, self._space = prefix, space
@@ -80,13 +80,13 @@ def _holders(name, module):
 
 
 def _is_of_a_library(value):
-    """Tell whether a function is of an installed library, which may patch by right."""
+    """Check whether a function belongs to an installed library, which may have good reasons to patch."""
     code = getattr(_unwrap(value), "__code__", None)
     name = code.co_filename if code else ""
     return name.startswith("/") and not name.startswith((os.getcwd() + os.sep, _STANDARD))  # noqa: PTH109 (as above)
 
 
 def _unwrap(value):
-    """The function in a value."""
+    """Return the function in a value."""
     function = getattr(value, "__func__", value)
     return function.fget if isinstance(function, property) else function

@@ -1,21 +1,21 @@
-"""Tells the output of a run apart by test while it streams, and keeps the end of what may be asked for.
+"""Divides the output of a run by test while it streams, and keeps the end of each part that may be needed.
 
-The child writes the token and a test's id in a line before each test, and behind it the token with `DROPPED` where
-nobody will ask what the test printed, else with nothing. What is asked for is the output of tests that failed and of
-the one that was running; so there is no limit on what all tests print together.
+The child writes the token and a test's id in a line before each test. After the test it writes the token with `DROPPED`
+if nobody needs the test's output, otherwise with nothing. Only the output of failed tests and of the test that was
+running is needed, so there is no limit on what all tests print together.
 """
 
 SEGMENT = 3000  # bytes kept of each test
-KEPT = 200_000  # bytes kept of the tests that failed
-NAME = 4000  # what is longer is no id
+KEPT = 200_000  # total bytes kept of failed tests
+NAME = 4000  # a longer name is not an id
 DROPPED = b"+"
 
 
 class Segments:
-    """Takes a stream as it comes; its length is that of the segment it is in.
+    """Divides a stream as it arrives; its length is that of the current segment.
 
     Args:
-        token: what divides the stream.
+        token: divides the stream.
     """
 
     def __init__(self, token: bytes) -> None:
@@ -31,7 +31,7 @@ class Segments:
         return self._length + len(self._rest)
 
     def extend(self, data: bytes) -> None:
-        """Take in what came next."""
+        """Add the next part of the stream."""
         data, at = self._rest + data, 0
         while True:
             mark = b"\n" if self._in_name else self._token
@@ -51,10 +51,10 @@ class Segments:
         self._rest = data[at:]
 
     def take_outputs(self) -> dict[str, str]:
-        """The output by test, and that outside of tests under an empty name; call it once, when all has come."""
+        """Return the output by test, and the output outside of tests under an empty name; call it once, at the end."""
         if not self._in_name:
             self._take(self._rest)
-        self._left = max(self._left, SEGMENT)  # the test that was running is the one that is asked for
+        self._left = max(self._left, SEGMENT)  # the output of the test that was running is needed
         self._close()
         outputs = {b"": self._outside, **self._outputs}
         return {
@@ -68,13 +68,13 @@ class Segments:
         self._length += len(text)
 
     def _enter(self, name: bytes) -> None:
-        """Begin the segment of that name."""
+        """Begin the segment with this name."""
         if name != DROPPED:
             self._close()
         self._name, self._text, self._length = b"" if name == DROPPED else name, b"", 0
 
     def _close(self) -> None:
-        """Keep what was printed in the segment that ends."""
+        """Store the output of the segment that ends."""
         if not self._name:
             self._outside = (self._outside + self._text)[-SEGMENT:]
         elif self._text.strip() and self._left > 0:

@@ -1,10 +1,9 @@
-"""Starts the services that tests need, and has them ready before any tested code runs.
+"""Starts the services that tests need, and waits until they are ready before any tested code runs.
 
 This is part of the trusted parent. A service is a program of the system or of the environment, started by commands of
-the base commit. It hears and says nothing of the run: it has no descriptor of ours but the pipe that it prints to, and
-where the kernel has Landlock it sees neither the workspace nor other files of the run, and cannot look into its
-processes or end them. Its files lie in a folder of its own. For each part of a run it is started anew with an empty
-one.
+the base commit. It exchanges no data with the run: it has none of our descriptors except the pipe for its output. If
+the kernel has Landlock, the service sees neither the workspace nor other files of the run, and can neither inspect nor
+end its processes. Its files are in a separate folder. For each part of a run it is started again with an empty folder.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH103, PTH110, PTH118, PTH208
@@ -23,17 +22,17 @@ from .child import CHUNK, Ends, sweep
 Service = Mapping[str, Any]
 
 KEPT = 4000
-"""Bytes of the beginning and of the end of what a service prints."""
+"""Bytes kept of the beginning and of the end of a service's output."""
 LOOK_S = 0.05
 HIDDEN = frozenset({"work", "tmp", "dev"})
-"""Folders at the root of which a service sees only what it is given."""
+"""Folders at the root in which a service sees only what it is given."""
 _EXITING = 0x4
-"""The flag of a process that exits: PF_EXITING of the kernel."""
+"""Flag of a process that is exiting: PF_EXITING of the kernel."""
 ALONE = "the isolation `process` has no network of its own to start it in; with SANDBOX=auto one is chosen that has"
 
 
 class NotUp(Exception):
-    """A service did not come up; `answer` is all that the trusted parent then says of its run."""
+    """A service did not start; `answer` is then the trusted parent's whole answer for the run."""
 
     def __init__(self, fault: Mapping[str, str]) -> None:
         super().__init__(fault["why"])
@@ -41,7 +40,7 @@ class NotUp(Exception):
 
 
 class _Process:
-    """A started command of a service, with a descriptor that tells of its end and the pipe that it prints to."""
+    """A started command of a service, with a descriptor that signals its end and the pipe for its output."""
 
     def __init__(self, command: str, folder: str, env: Mapping[str, str]) -> None:
         self.output, printing = os.pipe()
@@ -54,18 +53,18 @@ class _Process:
 
     @property
     def is_over(self) -> bool:
-        """Tell whether it has ended, also where somebody has waited for it since, or is about to.
+        """True if it has ended, even if somebody has waited for it since, or is about to end.
 
-        On a busy machine a process that was killed may not have come to its end when the run is over.
+        On a busy machine a killed process may not have ended when the run is over.
         """
         return bool(select.select([self.ended], [], [], 0)[0]) or _is_dying(self.pid)
 
     def status(self) -> int:
-        """Wait for its end, and tell how it ended."""
+        """Wait for its end, and return its exit status."""
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
     def drain(self, output: Ends) -> bool:
-        """Take a piece of what it printed, so that none waits for a reader; false when there will be no more."""
+        """Read a part of its output, so that it never blocks on the pipe; return False if there will be no more."""
         try:
             data = os.read(self.output, CHUNK)
         except BlockingIOError:
@@ -74,12 +73,12 @@ class _Process:
         return bool(data)
 
     def close(self) -> None:
-        """Let go of its descriptors."""
+        """Close its descriptors."""
         os.close(self.output)
         os.close(self.ended)
 
     def kill(self) -> None:
-        """End it and what has not left its session."""
+        """End it and every process that is still in its session."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
 
@@ -88,7 +87,7 @@ class Services:
     """The services of one run.
 
     Args:
-        services: each as `core.code.environments.Service` has it.
+        services: each in the form of `core.code.environments.Service`.
     """
 
     def __init__(self, services: Sequence[Service]) -> None:
@@ -97,19 +96,19 @@ class Services:
         self.gone: dict[str, str] = {}
 
     def __bool__(self) -> bool:
-        """Tell whether there are any."""
+        """Return True if there are any."""
         return bool(self._services)
 
     @property
     def processes(self) -> Collection[int]:
-        """The numbers of those that run; what they started is theirs."""
+        """Process numbers of the running services; processes that they started belong to them."""
         return [process.pid for process, _ in self._running.values()]
 
     def start(self) -> None:
-        """Start all, one after the other, each when those before it are ready.
+        """Start all services one after the other, each when the previous ones are ready.
 
         Raises:
-            NotUp: one of them did not come up.
+            NotUp: one of them did not start.
         """
         for service in self._services:
             output = Ends(KEPT)
@@ -117,7 +116,7 @@ class Services:
                 raise NotUp({"name": service["name"], "why": why, "output": _text(output)})
 
     def _start(self, service: Service, output: Ends) -> str:
-        """Start one; says why that failed."""
+        """Start one service; return the reason if that failed."""
         folder = os.path.join(_name_folder(), service["name"])
         os.makedirs(folder)
         env = {**os.environ, "DATA": folder, "HOME": folder, "TMPDIR": folder, **service["environment"]}
@@ -132,24 +131,24 @@ class Services:
         return _wait_ready(process, service, _Readiness(service, folder, env, output), output)
 
     def watched(self) -> Iterable[int]:
-        """The descriptors from which `take` is to be called."""
+        """Return the descriptors for which `take` is to be called."""
         return [process.output for process, _ in self._running.values()]
 
     def take(self, ready: Collection[int], poll: select.poll) -> None:
-        """Take what services printed; a pipe without a writer is watched no longer."""
+        """Read output of services; stop watching a pipe without a writer."""
         for process, output in self._running.values():
             if process.output in ready and not process.drain(output):
                 poll.unregister(process.output)
 
     def look(self) -> None:
-        """Note those that have ended by themselves: a run whose services are not there proves nothing."""
+        """Record services that have ended by themselves: a run without its services proves nothing."""
         for name, (process, output) in self._running.items():
             if process.is_over and name not in self.gone:
                 process.drain(output)
                 self.gone[name] = _text(output)
 
     def end(self, spare: Collection[int] = ()) -> None:
-        """End all services, and every other process of the sandbox but some; the files of services go as well."""
+        """End all services, and every other process of the sandbox except some; remove the files of services."""
         if not self:
             return
         for process, _ in self._running.values():
@@ -164,16 +163,16 @@ class Services:
         shutil.rmtree(_name_folder(), ignore_errors=True)
 
     def ended(self) -> dict[str, dict[str, str]]:
-        """End all; the part of the answer that names those that had ended before."""
+        """End all services; return the part of the answer that names services that had ended before."""
         self.end()
         return {"gone": self.gone} if self.gone else {}
 
 
 def start(job: dict[str, Any]) -> Services:
-    """The services of a job, started; whoever watches its processes finds them in the job.
+    """Start the services of a job and return them; they are also stored in the job for its watchers.
 
     Raises:
-        NotUp: one of them did not come up.
+        NotUp: one of them did not start.
     """
     running = Services(job["services"])
     job["running"] = running
@@ -182,7 +181,7 @@ def start(job: dict[str, Any]) -> Services:
 
 
 def _name_folder() -> str:
-    """The parent of the folders of services."""
+    """Return the parent folder of the services' folders."""
     return os.path.join(os.environ.get("TMPDIR", "/tmp"), "services")  # noqa: S108 (the job's own)
 
 
@@ -192,7 +191,7 @@ def _text(output: Ends) -> str:
 
 
 def _finish(process: _Process, most_s: float, output: Ends) -> str:
-    """See a command to its end; says what was wrong with it."""
+    """Wait for a command's end; return the reason if it failed."""
     over = _wait_end(process, time.monotonic() + most_s, output)
     process.kill()
     status = process.status()
@@ -208,7 +207,7 @@ def _read_output(status: int) -> str:
 
 
 def _wait_end(process: _Process, until: float, output: Ends) -> bool:
-    """Wait for the end of a process, and take what it prints; false where it is not over in time."""
+    """Wait for the end of a process, and read its output; return False if it does not end in time."""
     watched = [process.ended, process.output]
     while (left_s := until - time.monotonic()) > 0:
         ready = select.select(watched, [], [], left_s)[0]
@@ -220,13 +219,13 @@ def _wait_end(process: _Process, until: float, output: Ends) -> bool:
 
 
 class _Readiness:
-    """Tells whether a service is ready: by a port, by a command, or by what it has printed."""
+    """Checks whether a service is ready: by a port, by a command, or by its output."""
 
     def __init__(self, service: Service, folder: str, env: Mapping[str, str], output: Ends) -> None:
         self._service, self._folder, self._env, self._output = service, folder, env, output
 
     def is_there(self, until: float) -> bool:
-        """Look once; a command has until then."""
+        """Check once; a command may run until the given time."""
         if self._service["port"]:
             return _answers(self._service["port"])
         if self._service["output"]:
@@ -236,7 +235,7 @@ class _Readiness:
 
 
 def _wait_ready(process: _Process, service: Service, readiness: _Readiness, output: Ends) -> str:
-    """Wait until a service is ready; says why it is not."""
+    """Wait until a service is ready; return the reason if it is not."""
     until = time.monotonic() + service["start_s"]
     while time.monotonic() < until:
         if _wait_end(process, min(until, time.monotonic() + LOOK_S), output):
@@ -250,14 +249,14 @@ def _wait_ready(process: _Process, service: Service, readiness: _Readiness, outp
 
 
 def _answers(port: int) -> bool:
-    """Tell whether somebody listens on a port of the loopback."""
+    """Check whether a process listens on a port of the loopback."""
     with socket.socket() as asking:
         asking.settimeout(1.0)
         return asking.connect_ex(("127.0.0.1", port)) == 0
 
 
 def _is_dying(pid: int) -> bool:
-    """Tell whether a process is on its way out: SIGKILL waits for it (proc(5), field 31), or it exits (field 9)."""
+    """Check whether a process is about to end: SIGKILL is pending (proc(5), field 31), or it is exiting (field 9)."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:  # noqa: PTH123 (as above)
             fields = stat.read().rpartition(")")[2].split()
@@ -267,7 +266,7 @@ def _is_dying(pid: int) -> bool:
 
 
 def _become(command: str, folder: str, env: Mapping[str, str], printing: int) -> NoReturn:
-    """In a forked child: turn into a command of a service; the copy of our memory is gone then."""
+    """Become a service's command, in a forked child, which drops the copy of our memory."""
     from . import landlock  # noqa: PLC0415 (only where there are services)
 
     try:

@@ -1,4 +1,4 @@
-"""Runs pytest in the child as `python -m pytest` does, in a process that has imported the framework already."""
+"""Runs pytest in the child like `python -m pytest`, in a process that has imported the framework already."""
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH109, PTH118
 
@@ -40,31 +40,31 @@ def run(config, events, libraries):
 
 
 def prepare(config, libraries):
-    """Have the process look as the owner's does when it starts pytest."""
+    """Make the process look like the owner's when it starts pytest."""
     os.environ.update(config["environ"])
     sys.executable = config["executable"] or sys.executable
     workspace = os.getcwd()
     paths = [os.path.normpath(os.path.join(workspace, path)) for path in config["paths"]]
     if config["is_module"]:
         sys.path.insert(0, workspace)
-    # What is installed hides no module of the tree, and the tree none of the standard library.
+    # Installed packages must not hide modules of the tree, and the tree must not hide the standard library.
     at = next((at for at, path in enumerate(sys.path) if path in libraries), len(sys.path))
     sys.path[at:at] = [path for path in paths if path not in sys.path]
     inside = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120
-    # Processes of pytest-xdist, and programs that tests start, find what this one has.
+    # Processes of pytest-xdist, and programs that tests start, need the same import paths.
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys((*paths, *libraries, inside)))
     sys.path.append(inside)
-    tempfile.gettempdir()  # as pytest's capturing does: a test may import `tempfile.tempdir`, which is None before
+    tempfile.gettempdir()  # like pytest's capturing: a test may import `tempfile.tempdir`, which is None before
     sys.argv[:] = ["pytest", *words(config)]
 
 
 def words(config):
-    """Build pytest's words for the current folder, which is the workspace."""
+    """Return pytest's arguments for the current folder, which is the workspace."""
     return list(config["words"])
 
 
 def pytest_main(words, *plugins):
-    """As `pytest.main`, with the configuration and its plugins that `preload` made while there was time."""
+    """Run pytest like `pytest.main`, with the configuration and plugins that `preload` prepared."""
     config = _ready.pop()
     config.invocation_params = config.InvocationParams(args=words, plugins=plugins, dir=pathlib.Path.cwd())
     for plugin in plugins:

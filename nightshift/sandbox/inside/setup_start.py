@@ -1,9 +1,9 @@
-"""Starts a program whose only way out is a proxy: hands a listening socket of the sandbox's own network out first.
+"""Starts a program whose only way out is a proxy: first passes a listening socket of the sandbox's network out.
 
-The daemon answers on that socket. It is all that leads out, and it is given away before anything untrusted runs: a
-setup script has neither the socket nor the channel on which it went. A program that the daemon talks with has two more
-channels (`talks`) as its standard input and output: one for both would look closed to some programs whenever it brings
-something.
+The daemon answers on that socket. It is the only way out, and it is given away before anything untrusted runs: a setup
+script has neither the socket nor the channel over which it was sent. A program that the daemon communicates with has
+two more channels (`talks`) as its standard input and output. With a single channel for both, some programs would
+consider it closed whenever it has data.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"
 
 
 def main() -> None:
-    """Read what is to be run from standard input, as JSON: `argv`, `environ`, `folder`, perhaps `talks`."""
+    """Read the program to run from standard input, as JSON: `argv`, `environ`, `folder`, optionally `talks`."""
     order = json.load(sys.stdin.buffer)
     with socket.create_server(("127.0.0.1", 0), backlog=64) as listening:
         proxy = f"http://127.0.0.1:{listening.getsockname()[1]}"

@@ -1,6 +1,6 @@
-"""The trusted parent of a command: unpacks a tree, runs `sh` in it, and tells which files the command left otherwise.
+"""The trusted parent of a command: unpacks a tree, runs `sh` in it, and reports which files the command changed.
 
-It looks at them once every process of the command is gone; what the command prints has no say in it.
+It examines the files once every process of the command is gone; the command's output cannot influence the report.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH112, PTH118, PTH211
@@ -13,33 +13,33 @@ from . import changes, files, services, supervisor, virtual
 from .child import Child, Ends
 
 KEPT = 32 << 10
-"""Bytes of the output's beginning, and of its end."""
+"""Bytes kept of the output's beginning, and of its end."""
 
 
 def main():
-    """Take the job from standard input, run it, answer on standard output."""
+    """Read the job from standard input, run it, and answer on standard output."""
     serve(supervisor.begin())
 
 
 def preload(_libraries):
-    """Import the modules that every run needs, which come with this one."""
+    """Do nothing: the modules that every run needs are imported with this one."""
 
 
 def serve(libraries):
-    """Serve the one job that comes; `libraries` are the import paths that the command's Python has."""
+    """Serve the one job; `libraries` are the import paths of the command's Python."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     supervisor.hide()
     supervisor.answer_job(lambda job, source: execute(job, source, libraries))
 
 
 def execute(job, source, libraries):
-    """Run the command, with the services of the job; returns the answer."""
+    """Run the command, with the services of the job; return the answer."""
     beside = services.start(job)
     files.unpack(job, source)
     before = changes.Before(job)
     env = make_environment(job, libraries)
     output = Ends(KEPT)
-    # The fork's copy of this memory, with the key in it, is gone when it becomes the shell.
+    # The fork's copy of this memory, with the key in it, is gone when the fork becomes the shell.
     answer = {"command": Child(run, (job["command"], env)).watch(job, output=output)} | beside.ended()
     answer["output"] = [*(bytes(end).decode("utf-8", "replace") for end in output.ends), output.left_out]
     answer["files"], answer["dropped"] = changes.list_changes(before)
@@ -47,7 +47,7 @@ def execute(job, source, libraries):
 
 
 def run(_instructions, _reporting, argument):
-    """In the child: the shell."""
+    """Become the shell, in the child."""
     command, env = argument
     for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)  # Python ignores the last two, which the command would inherit
@@ -55,7 +55,7 @@ def run(_instructions, _reporting, argument):
 
 
 def make_environment(job, libraries):
-    """The environment variables of the command; its Python imports what tests import."""
+    """Return the environment variables of the command; its Python imports what tests import."""
     more = {}
     if job["go"] and re.search(r"\b(?:go|make)\b", job["command"]):
         from . import go  # noqa: PLC0415 (only where it is needed)

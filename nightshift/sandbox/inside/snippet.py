@@ -1,7 +1,7 @@
-"""Runs a snippet as a script of its own: unpacks its files, puts its standard input in place, starts Python on it.
+"""Runs a snippet as a separate script: unpacks its files, provides its standard input, and starts Python on it.
 
-The first process of the sandbox stays behind as its parent: signals that a first process sends itself are ignored by
-the kernel, and orphans would stay as zombies.
+The first process of the sandbox remains as its parent: the kernel ignores signals that a first process sends to itself,
+and orphans would remain as zombies.
 """
 
 import os
@@ -11,7 +11,7 @@ from . import files
 
 
 def main():
-    """Take code, files and input from standard input; end as the snippet ends."""
+    """Read code, files and input from standard input; end with the snippet's status."""
     job, source = files.receive(0)
     files.write(files.contents(job, source), ())
     given = os.memfd_create("stdin")
@@ -32,7 +32,7 @@ def start(path, libraries):
 
 
 def wait(child):
-    """The status of the snippet; orphans that end before it are taken as they come."""
+    """Return the status of the snippet; wait for orphans that end before it."""
     while True:
         pid, status = os.waitpid(-1, 0)
         if pid == child:
@@ -40,7 +40,7 @@ def wait(child):
 
 
 def end(code):
-    """End with the same status, by a signal where the snippet did; a first process can only tell of one."""
+    """End with the same status, or by the same signal; as process 1 a signal can only be reported as a status."""
     if code < 0 and os.getpid() != 1:
         os.kill(os.getpid(), -code)
     os._exit(code if code >= 0 else 128 - code)

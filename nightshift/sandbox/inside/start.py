@@ -1,4 +1,4 @@
-"""Begins in each Python of an environment, by a line of its `shown.pth`: prepares what starts recorded tests."""
+"""Runs at the start of each Python of an environment, by a line of its `shown.pth`: prepares recording of tests."""
 
 import os
 

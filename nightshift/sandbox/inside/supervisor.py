@@ -1,11 +1,11 @@
-"""Runs first inside the sandbox: the trusted parent, which starts the tested code and reports what became of it.
+"""Runs first inside the sandbox: the trusted parent, which starts the tested code and reports its result.
 
-It imports nothing of the workspace, cannot be read or traced by its children (same user, but not dumpable), and as
-process 1 cannot be killed by them. It alone holds the job's key and the standard output: its one answer is signed with
-the key, after every other process in the sandbox has been killed. Standard library only.
+It imports nothing of the workspace, its children cannot read or trace it (same user, but not dumpable), and as process
+1 it cannot be killed by them. Only it has the job's key and the standard output: its one answer is signed with the key,
+after every other process in the sandbox was killed. It uses only the standard library.
 
-The answer is one line of hexadecimal BLAKE2b under the key, then JSON. What children report is passed on as they wrote
-it; judging it is the daemon's business.
+The answer is one line of hexadecimal BLAKE2b under the key, then JSON. Reports of children are passed on unchanged; the
+daemon judges them.
 """
 
 import gc
@@ -21,21 +21,21 @@ NOT_DUMPABLE = (4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
 
 
 def main():
-    """Take the job from standard input, run it, answer on standard output."""
+    """Read the job from standard input, run it, and answer on standard output."""
     libraries = begin()
     preload(libraries)
     serve(libraries)
 
 
 def begin():
-    """Begin a trusted parent that is started by itself; returns the import paths of libraries that it was given."""
-    gc.disable()  # a tenth of the time that importing pytest takes
-    sys.path.remove(sys.argv[1])  # where this file was found; the workspace's names are not to meet ours
+    """Prepare a trusted parent that was not forked; return the import paths of libraries that it was given."""
+    gc.disable()  # saves a tenth of the time of importing pytest
+    sys.path.remove(sys.argv[1])  # the path of this file; names of the workspace must not meet ours
     return sys.argv[2:]
 
 
 def preload(libraries):
-    """Import once, for all that are forked from here, what every run needs."""
+    """Import what every run needs, once for all processes forked from here."""
     sys.path.extend(libraries)
     from . import session  # noqa: PLC0415 (its libraries are not on the path before)
 
@@ -43,16 +43,16 @@ def preload(libraries):
 
 
 def serve(libraries):
-    """Serve the one job that comes; `libraries` are the import paths of the test libraries."""
+    """Serve the one job; `libraries` are the import paths of the test libraries."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    hide()  # the children as well, until they become other programs
-    # Before the job comes, because what it says must not be in its memory.
+    hide()  # applies to the children as well, until they become other programs
+    # Before the job is read, because the child's memory must not contain its key.
     first = Child(pytest_session, libraries)
     answer_job(lambda job, source: run(job, source, first, libraries))
 
 
 def answer_job(work):
-    """Receive the one job, do it by `work(job, source)`, and reply; a service that is not up is the answer then."""
+    """Receive the one job, run `work(job, source)`, and reply; if a service did not start, reply with that."""
     job, source = files.receive(0)
     key = bytes.fromhex(job.pop("key"))
     os.environ.update(job["environ"])
@@ -64,7 +64,7 @@ def answer_job(work):
 
 
 def run(job, source, first, libraries):
-    """Run the job with its services; returns the answer."""
+    """Run the job with its services; return the answer."""
     answer, beside = {"python": sys.version.split()[0]}, services.start(job)
     files.unpack(job, source)
     watch = files.Watch(job["watched"])
@@ -74,7 +74,7 @@ def run(job, source, first, libraries):
 
 
 def hide():
-    """Close this process to its children: /proc/self and tracing need root from here on."""
+    """Hide this process from its children: /proc/self and tracing need root from here on."""
     import ctypes  # noqa: PLC0415 (beside the child's imports, not before them)
 
     if ctypes.CDLL(None).prctl(*NOT_DUMPABLE):
@@ -82,7 +82,7 @@ def hide():
 
 
 def reply(key, answer):
-    """Write the signed answer and nothing more; closing the output says that it is whole."""
+    """Write the signed answer and nothing more; closing the output shows that it is complete."""
     from hashlib import blake2b  # noqa: PLC0415 (beside the child's work, not before it)
 
     text = json.dumps(answer).encode()
@@ -93,7 +93,7 @@ def reply(key, answer):
 
 
 def suite(job, first, libraries):
-    """Run the tests: in the child that has pytest, by a command, or by the runners of other languages."""
+    """Run the tests: in the child with pytest, by a command, or with the runners of other languages."""
     from . import command  # noqa: PLC0415 (only where it is needed)
 
     if job["session"]["words"] is not None:
@@ -108,7 +108,7 @@ def suite(job, first, libraries):
 
 
 def pytest_session(instructions, events, libraries):
-    """In the child: pytest, with a recorder that reports into `events`."""
+    """Run pytest in the child, with a recorder that reports to `events`."""
     sys.path.extend(path for path in libraries if path not in sys.path)
     from . import session  # noqa: PLC0415 (the parent never imports it)
 

@@ -1,13 +1,13 @@
-"""Says when a run has had its time: by processor time first, so that a busy machine takes nothing from it.
+"""Determines when a run has used its time: by processor time first, so that a busy machine does not shorten it.
 
-Part of the trusted parent, which looks on from outside of what it measures. What counts is the time of every process of
-the sandbox but this one: of those that live by /proc, of those that are gone by what the kernel added to whoever waited
-for them. Only a child whose parent ignores its end is added to nobody; the limits by the clock hold for it, and where
-the job has a control group, that group's own count.
+Part of the trusted parent, which measures from outside. It counts the time of every process of the sandbox except
+itself: of living processes from /proc, of ended ones from what the kernel added to the process that waited for them.
+Only a child whose parent ignores its end is added to no process; the clock limits still apply to it, and the control
+group's own count if the job has one.
 
-A run is cut off when it has used so much processor time and as much has gone by on the clock: on several cores at once
-it may use more. One that waits is cut off when it used next to none for a while, or after some times as much by the
-clock. Time in which it wanted a processor and had none does not count there, up to a point.
+A run is ended when it has used its limit of processor time and as much time has passed on the clock, so on several
+cores it may use more. A run that waits is ended when it used almost no processor time for a while, or after a multiple
+of the limit by the clock. Time in which it wanted a processor and got none does not count for that, up to a limit.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH123, PTH208
@@ -19,21 +19,21 @@ from collections.abc import Iterator
 from typing import Any
 
 LOOK_S, SHORTEST_S = 1.0, 0.02
-"""How often /proc is looked at, at most and at least."""
+"""Seconds between two looks at /proc, at most and at least."""
 IDLE = 0.02
-"""A run that uses no more than this share of a processor, and is not about to, is waiting."""
+"""Share of a processor: a run that uses no more, and is not about to, is waiting."""
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 BUSIEST = 4.0
-"""By the clock a run may take so many times its limit where others keep it from the processor."""
+"""Multiple of the clock limit that a run may take while other processes keep it from the processor."""
 _AT_WORK = "RD"
-"""The states of a process that has a processor, wants one, or waits for a disk."""
+"""States of a process that has a processor, wants one, or waits for a disk."""
 
 
 class TimeLimits:
     """The limits of one run, which begins now.
 
     Args:
-        job: `wall_s`, and `cpu_s` and `idle_s`, which are None where the clock alone decides.
+        job: `wall_s`, and `cpu_s` and `idle_s`, which are None if only the clock counts.
     """
 
     def __init__(self, job: dict[str, Any]) -> None:
@@ -46,12 +46,12 @@ class TimeLimits:
 
     @property
     def wait_s(self) -> float:
-        """How long to wait for events before `reached` is asked again."""
+        """Seconds to wait for events before `reached` is called again."""
         now = time.monotonic()
         return max(0.0, (self.began + self._wall_s if self._cpu_s is None else self._look_at) - now)
 
     def reached(self) -> str:
-        """The limit that is reached: processor, idle or clock; empty for none."""
+        """Return the limit that is reached: processor, idle or clock; empty for none."""
         now = time.monotonic()
         if self._cpu_s is None or self._idle_s is None:
             return "clock" if now - self.began >= self._wall_s else ""
@@ -71,7 +71,7 @@ class TimeLimits:
         return ""
 
     def _look(self, now: float) -> None:
-        """See what the run used since the last look, and whether it was at work or waited."""
+        """Measure what the run used since the last look, and whether it was working or waiting."""
         used_s, is_at_work = measure_used()
         lasted, spent = now - self._last, max(0.0, used_s - self._before - self._used)
         self._last, self._used = now, self._used + spent
@@ -81,12 +81,12 @@ class TimeLimits:
             self._lost += max(0.0, lasted - spent)
 
     def used_s(self) -> float:
-        """The processor time of the run so far; no less than was seen before, should something be lost from sight."""
+        """Return the run's processor time so far; never less than before, even if processes can no longer be seen."""
         return max(self._used, measure_used()[0] - self._before)
 
 
 def measure_used() -> tuple[float, bool]:
-    """Processor time of this process's descendants, the dead included; tells also whether one of them is at work."""
+    """Return the processor time of this process's descendants, dead or alive, and whether one of them is working."""
     gone = resource.getrusage(resource.RUSAGE_CHILDREN)
     ticks, is_at_work = 0, False
     for state, spent in _living():
@@ -96,9 +96,9 @@ def measure_used() -> tuple[float, bool]:
 
 
 def _living() -> Iterator[tuple[str, int]]:
-    """State and ticks of each living descendant with those it waited for; as process 1 all others are some.
+    """Yield state and ticks of each living descendant, with those it waited for; for process 1, of all processes.
 
-    Parents come before their children, most often: a child that ends meanwhile is then left out, not counted twice.
+    Parents usually come before their children: a child that ends meanwhile is then left out, not counted twice.
     """
     me = os.getpid()
     mine = {me}

@@ -1,7 +1,7 @@
-"""Tells of the tests that unittest runs, by the events of `recorder`: `python -m unittest`, `manage.py test`, scripts.
+"""Reports tests run by unittest as events of `recorder`: `python -m unittest`, `manage.py test`, scripts.
 
-It follows the calls of whatever object takes the results, and changes nothing of how tests run. A runner that does not
-go through `unittest.TextTestRunner.run` is not followed; then the exit status alone counts.
+It follows the calls to the result object, whatever its class, and does not change how tests run. A runner that does not
+use `unittest.TextTestRunner.run` is not followed; in that case only the exit status counts.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH100, PTH110, PTH118
@@ -21,7 +21,7 @@ _recorders = []
 
 
 def attach():
-    """Have the runners of this process followed; where unittest imports the tests, the secret goes before that."""
+    """Follow the runners of this process; if unittest imports the tests, take the secret away before that."""
     begin, run = unittest.TestProgram.__init__, unittest.TextTestRunner.run
 
     @functools.wraps(begin)
@@ -38,20 +38,20 @@ def attach():
 
 
 def _begin():
-    """Make the recorder of this process; none where pytest's has taken the channel."""
+    """Make the recorder of this process, unless pytest's recorder has taken the channel."""
     if (settings := channel.take()) is not None:
         _recorders.append(Recorder(channel.Channel(settings), settings))
 
 
 class Recorder(Observer):
-    """Records what one runner after the other does; one that a test starts is part of that test."""
+    """Records runners one after the other; a runner that a test starts is part of that test."""
 
     def __init__(self, channel_of_run, settings):
         super().__init__(channel_of_run, settings)
         self._holders, self._ends, self._is_running = {}, {}, False
 
     def run(self, runner, suite, run):
-        """Run a suite by the runner's own `run` and return its result."""
+        """Run a suite with the runner's own `run` and return its result."""
         if self._is_running:
             return run(runner, suite)
         for test in _flatten(suite):
@@ -70,7 +70,7 @@ class Recorder(Observer):
         return result
 
     def _follow(self, result):
-        """Have each call of a result heard here as well."""
+        """Forward each call of a result to this recorder as well."""
         heard = {
             "startTest": self._start, "stopTest": self._stop, "addError": self._fail, "addFailure": self._fail,
             "addSkip": self._skip, "addExpectedFailure": self._expect, "addUnexpectedSuccess": self._surprise,
@@ -81,7 +81,7 @@ class Recorder(Observer):
         return result
 
     def _name(self, test):
-        """The name of a test as pytest has it: the file, the class, the function."""
+        """Return the name of a test in pytest's form: the file, the class, the function."""
         file, method = _file_of(test), getattr(test, "_testMethodName", None)
         if method is None or not file.startswith(self._root):
             return test.id()
@@ -128,7 +128,7 @@ class Recorder(Observer):
             self._fail(test, raised)
 
     def _note(self, test, result, fail):
-        """Note how a test ends; what goes wrong in the set-up of a class or a module ends all its tests so."""
+        """Record how a test ends; a failure in the set-up of a class or module ends all its tests the same way."""
         name = self._name(test)
         if name in self._ends:
             before, _, began = self._ends[name]
@@ -140,7 +140,7 @@ class Recorder(Observer):
                     self._end(item, result, fail)
 
     def _path(self, test):
-        """The file of tests that could not be imported."""
+        """Return the file of tests that could not be imported."""
         path = test._testMethodName.replace(".", os.sep) + ".py"  # noqa: SLF001 (its only name)
         files = (os.path.abspath(os.path.join(folder, path)) for folder in sys.path)
         return next((self._short(file) for file in files if file.startswith(self._root) and os.path.exists(file)), path)
@@ -170,12 +170,12 @@ def _file_of(test):
 
 
 def _is_unloaded(test):
-    """Tell whether a test stands for a file that could not be imported."""
+    """Check whether a test stands for a file that could not be imported."""
     return type(test).__module__ == "unittest.loader"
 
 
 def _is_marked(test):
-    """Tell whether the text of a test says that it is skipped or fails."""
+    """Check whether a test's source marks it as skipped or expected to fail."""
     holders = (type(test), getattr(test, getattr(test, "_testMethodName", ""), None))
     marks = ("__unittest_skip__", "__unittest_expecting_failure__")
     return any(getattr(each, mark, False) for each in holders for mark in marks)

@@ -1,16 +1,16 @@
-"""Values as plain JSON and back, for the way in and out of the sandbox: nothing that is read here can run code.
+"""Values as plain JSON and back, for the way into and out of the sandbox: reading them can never run code.
 
-`None`, booleans and texts stand for themselves; everything else is a list that begins with its type: `i` int, `f`
+`None`, booleans and texts represent themselves; everything else is a list that begins with its type: `i` int, `f`
 float, `c` complex (hexadecimal, so that nothing is rounded and no size is refused), `b` bytes, `a` bytearray, `l` list,
 `t` tuple, `s` set, `z` frozenset, `d` dict, `D` Decimal, `F` Fraction, `u` an object of a class derived from one of
-these, `o` any other object. Types are taken exactly: an object that only claims to be equal to something is an `o`.
+these, `o` any other object. Types are matched exactly: an object that only claims to be equal to something is an `o`.
 """
 
 from __future__ import annotations
 
 from _json import encode_basestring_ascii as quoted
 
-TYPE_CHECKING = False  # as `typing` has it, which takes long to import
+TYPE_CHECKING = False  # as in `typing`, which takes long to import
 if TYPE_CHECKING:
     from typing import Any
 
@@ -24,18 +24,18 @@ BASES: tuple[Any, ...] = (int, float, complex, str, bytes, bytearray, tuple, lis
 
 
 def pack(value: object, most: int = MAX_NODES) -> Any:
-    """The value as JSON; parts that are no plain data, or beyond so many parts, become `o`."""
+    """Pack a value as JSON; parts that are not plain data, or exceed `most` parts, become `o`."""
     return Packer(most).pack(value)
 
 
 class Packer:
-    """Packs one value; `most` is how many parts it may have. Subclasses say what becomes of parts that are no data."""
+    """Packs one value with at most `most` parts. Subclasses decide what happens to parts that are not data."""
 
     def __init__(self, most: int = MAX_NODES) -> None:
         self.left = most
 
     def pack(self, value: Any, depth: int = 0) -> Any:
-        """The value as JSON."""
+        """Pack a value as JSON."""
         self.left -= 1
         if self.left < 0 or depth > MAX_DEPTH:
             return self.too_large()
@@ -61,11 +61,11 @@ class Packer:
         return None
 
     def too_large(self) -> Any:
-        """The stand-in for a part that is too deep, or one too many."""
+        """Return the placeholder for a part that is too deep, or exceeds the limit."""
         return ["o", "too large"]
 
     def other(self, value: Any, kind: type, depth: int) -> Any:
-        """The stand-in for a part that is no plain data."""
+        """Return the placeholder for a part that is not plain data."""
         name = f"{kind.__module__}.{kind.__qualname__}"[:200]
         if name == "decimal.Decimal":
             return ["D", str(value)]
@@ -77,7 +77,7 @@ class Packer:
         return ["o", name] if content is None else ["u", name, content]
 
     def content(self, value: Any, depth: int) -> Any:
-        """An object of a class derived from a plain type, as one of that type; None for any other object."""
+        """Pack an object of a class derived from a plain type like one of that type; None for any other object."""
         base = next((base for base in BASES if isinstance(value, base)), None)
         if base is None or base is str:
             return None if base is None else str.__str__(value)
@@ -85,7 +85,7 @@ class Packer:
 
 
 def convert_to_base(value: Any, base: Any) -> Any:
-    """An object of a derived class as one of its base, without asking the object itself."""
+    """Convert an object of a derived class to its base class, without calling the object's own methods."""
     if base is str:
         return str.__str__(value)
     if base is int:
@@ -107,15 +107,15 @@ def as_json(packed: Any) -> str:
 
 
 def unpack(data: Any, seen: Any = None, other: Any = None) -> Any:
-    """The value that `pack` packed.
+    """Return the value that `pack` packed.
 
     Args:
-        data: JSON as it came, from whom it may.
-        seen: gets `("u", name)` and `("o", name)` for each part that was no plain data; such an `o` becomes None.
-        other: makes the value of each part with a tag that is not of `pack`: called with the tag and the rest.
+        data: JSON from any source, trusted or not.
+        seen: gets `("u", name)` and `("o", name)` for each part that was not plain data; such an `o` becomes None.
+        other: makes the value of each part with a tag that `pack` does not use; called with the tag and the rest.
 
     Raises:
-        ValueError, TypeError, RecursionError: the data is not what `pack` makes.
+        ValueError, TypeError, RecursionError: the data is not in `pack`'s form.
     """
     seen = [] if seen is None else seen
     if data is None or type(data) in (bool, str):

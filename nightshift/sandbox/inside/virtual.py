@@ -1,6 +1,6 @@
-"""Puts a virtual environment beside the tree, whose Python imports what tests import.
+"""Creates a virtual environment beside the tree, whose Python imports what tests import.
 
-Those are the test libraries, and the tree as if it had been installed for editing.
+That is the test libraries, and the tree as if it had been installed in editable mode.
 """
 # Importing pathlib would cost every start of the sandbox some milliseconds.
 # ruff: noqa: PTH101, PTH103, PTH109, PTH118, PTH120, PTH123, PTH211
@@ -19,8 +19,8 @@ def environment(
 
     Args:
         libraries: import paths of the test libraries.
-        paths: folders of the tree that modules are imported from.
-        executable: the interpreter of the repository's own environment; empty without one.
+        paths: folders of the tree from which modules are imported.
+        executable: the interpreter of the repository's own environment; empty if there is none.
         more: further variables.
     """
     tree, variables = os.getcwd(), {**os.environ, **(more or {})}
@@ -39,7 +39,7 @@ def environment(
 
 
 def make(folder: str, shown: Sequence[str]) -> None:
-    """Make the environment in a new folder; `shown` are the import paths of its Python."""
+    """Create the environment in a new folder; `shown` are the import paths of its Python."""
     programs, series = os.path.join(folder, "bin"), ".".join(map(str, sys.version_info[:2]))
     packages = os.path.join(folder, "lib", f"python{series}", "site-packages")
     os.makedirs(programs)
@@ -57,7 +57,7 @@ def make(folder: str, shown: Sequence[str]) -> None:
 
 
 def _write_programs(folder: str, python: str) -> None:
-    """Write what starts pytest."""
+    """Write the scripts that start pytest."""
     start = f"#!{python}\nimport sys\nfrom pytest import console_main\nsys.exit(console_main())\n"
     for name in ("pytest", "py.test"):
         path = os.path.join(folder, name)

@@ -1,4 +1,4 @@
-// Reports tests of vitest, beside the reporters of its own.
+// Reports vitest's tests, in addition to vitest's own reporters.
 
 import channel from "./channel.cjs";
 
@@ -6,7 +6,7 @@ const { say, fault } = channel;
 
 const titles = (test) => (test.parent && test.parent.type !== "module" ? [...titles(test.parent), test.name] : [test.name]);
 
-/** What a check of vitest's throws has both, also one that a project adds. */
+/** Errors of vitest's checks have both properties, including checks that a project adds. */
 const thrown = (error) => fault(error && "actual" in error && "expected" in error ? { ...error, name: "AssertionError" } : error);
 
 function tell(file, tasks, above) {

@@ -1,1 +1,1 @@
-"""Guard in front of everything: who may speak to the daemon and how much, the token, limits of requests."""
+"""Guards all requests: host and origin checks, the token, limits on requests."""

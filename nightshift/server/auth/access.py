@@ -1,8 +1,8 @@
-"""The token: who may act when the API can be reached by more than the owner.
+"""Checks the token, which is needed if the API can be reached by others than the owner.
 
-A program sends the token itself (`Authorization: Bearer …`). A browser gives it once at `/login` and gets a cookie
-that is derived from it, so the token is never kept in the browser and a new token ends all sessions. The cookie's
-name depends on the token as well, because cookies ignore ports and two daemons may share a host.
+A program sends the token itself (`Authorization: Bearer …`). A browser sends it once at `/login` and gets a cookie that
+is derived from it. So the browser never stores the token, and a new token ends all sessions. The cookie's name depends
+on the token as well, because cookies ignore ports and two daemons may share a host.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ SESSION_S = 30 * 24 * 3600
 
 
 class Access:
-    """Compares what was presented with the token, in constant time, and slows down guessing.
+    """Compares credentials with the token in constant time, and slows down guessing.
 
-    The right token is let in whatever was presented before, by the same address too: on the loopback all programs have
-    one address, and a guesser among them must not shut out the owner. So what keeps guessers out is a long token; that
-    wrong ones are counted for each address tells who keeps sending them to wait.
+    The right token is always accepted, even from an address that sent many wrong ones: on the loopback interface all
+    programs have one address, and a guessing program must not lock out the owner. The length of the token is the
+    protection against guessing. Wrong tokens are counted by address only to make the sender wait.
     """
 
     def __init__(self, token: str) -> None:
@@ -39,20 +39,20 @@ class Access:
         return hmac.new(self._token.encode(), purpose.encode(), hashlib.sha256).hexdigest()
 
     def admits(self, scope: Scope) -> bool:
-        """Judge what a request's headers present.
+        """Check whether a request's headers contain valid credentials.
 
         Raises:
-            Refused: it is wrong, and this address presented too many wrong tokens lately.
+            Refused: the token is wrong, and this address sent too many wrong tokens recently.
         """
         scheme, _, sent = (header(scope, b"authorization") or "").partition(" ")
         if scheme.lower() == "bearer":
             return self.admits_token(scope, sent.strip())
-        # A session is too long to be guessed, so it is not counted.
+        # A session value is too long to be guessed, so wrong ones are not counted.
         session = self._read_session(header(scope, b"cookie") or "")
         return session is not None and _same(session, self.session)
 
     def admits_token(self, scope: Scope, sent: str) -> bool:
-        """Judge a token; raises as `admits` does."""
+        """Check a token; raises as `admits` does."""
         if _same(sent, self._token):
             return True
         self._attempts.failed(scope["client"][0] if scope.get("client") else "socket")
@@ -64,7 +64,7 @@ class Access:
 
 
 def _same(sent: str, right: str) -> bool:
-    """Compare digests: of two texts the time would tell whether they are as long as each other."""
+    """Compare by digest, because comparing the texts themselves would reveal whether their lengths are equal."""
     sent_digest, right_digest = (
         hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in (sent, right)
     )
@@ -72,7 +72,7 @@ def _same(sent: str, right: str) -> bool:
 
 
 def read_or_make_token(path: Path) -> str:
-    """The token in the file, made on first use; the file is readable by its owner alone.
+    """Return the token in the file; on first use create it, readable only by the file's owner.
 
     Raises:
         OSError: the file can be neither read nor written.
@@ -83,6 +83,6 @@ def read_or_make_token(path: Path) -> str:
 
 
 def _remade(path: Path) -> str:
-    """Make the token anew in an empty file, which an earlier version left when it died between creating and writing."""
+    """Replace an empty file, which an earlier version left if it died between creating and writing it."""
     path.unlink()
     return read_or_make_token(path)

@@ -1,4 +1,4 @@
-"""The few ASGI types that the native half of the server speaks, and its one way to refuse."""
+"""Defines the ASGI types of the native part of the server, and how it refuses requests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Header = tuple[bytes, bytes]
 
 
 class Refused(Exception):
-    """The request ends here with this status; the text says why and what to do instead."""
+    """The request is refused with this status; `why` gives the reason and what to do instead."""
 
     def __init__(
         self, status: int, why: str, *, headers: Iterable[Header] = (), fields: Mapping[str, str] | None = None
@@ -27,36 +27,39 @@ class Refused(Exception):
         self.fields = dict(fields or {})
 
     def answer(self) -> tuple[list[Header], bytes]:
-        """The headers and the body of the answer, in the API's one error shape."""
+        """Return headers and body of the response, in the error format of the API."""
         body = json.dumps({"error": self.why, "fields": self.fields}).encode()
         own = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
         return [*own, *self.headers], body
 
 
 async def refuse(send: Send, refused: Refused) -> None:
-    """Answer in the API's one error shape."""
+    """Send the refusal in the error format of the API."""
     headers, body = refused.answer()
     await send({"type": "http.response.start", "status": refused.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 
 def header_values(scope: Scope, name: bytes) -> list[str]:
-    """List all values sent under a header's lower-case name, in order."""
+    """List all values of a header, in order; `name` is in lower case."""
     return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
 
 
 def header(scope: Scope, name: bytes) -> str | None:
-    """The header's value; several are joined by a comma, so that a list of exact values never matches them."""
+    """Return a header's value, None if it is absent.
+
+    Several values are joined by a comma, so that they never equal one of the values that a check allows.
+    """
     values = header_values(scope, name)
     return ",".join(values) if values else None
 
 
 def way_to_root(path: str) -> str:
-    """The first page's address as pages at a path write it: a proxy may have them all below a path of its own."""
+    """Return the relative address from a page to the first page: a proxy may serve all pages below another path."""
     return "../" * (path.count("/") - 1) or "./"
 
 
 async def wait_until_gone(receive: Receive) -> None:
-    """Return when the client has left."""
+    """Return when the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -1,16 +1,19 @@
-"""The outermost guard around API, pages and stream: decides who may speak to the daemon at all.
+"""Guards API, pages and stream: decides which requests are answered at all.
 
-Every page in the owner's browser can send requests to 127.0.0.1, and a page whose name is rebound to that address can
-even read the answers. So the `Host` must be one that nobody can rebind: an address, `localhost`, a name that the owner
-lists, or, where a token is asked for as well, one that only a network of his resolves; Vite and Jupyter do it like
-this. A request that shows signs of a browser must come from one of our own pages: its `Origin` is that `Host`, port
-included, or one that the owner lists, and Fetch-Metadata agrees (another port of the same host is `same-site` and
-refused). Only a top-level navigation may come from elsewhere. Programs send neither header and pass.
+Any page in the owner's browser can send requests to 127.0.0.1, and a page whose host name is rebound to that address
+can even read the answers. So the `Host` must be one that an attacker cannot rebind: an IP address, `localhost`, a name
+that the owner lists, or, if a token is required as well, a name that only the owner's network resolves. Vite and
+Jupyter do the same.
 
-Where a token is set nothing is shown or done without it, whoever asks and wherever from; only the login, what its page
-is drawn with and `/healthz` are open, and the door for webhooks of forges, which asks for a signature.
+A request that looks like one of a browser must come from one of our own pages. Its `Origin` must equal that `Host`
+including the port, or be one that the owner lists. The Fetch-Metadata headers must agree: another port of the same host
+is `same-site` and is refused. Only a top-level navigation may come from elsewhere. Programs send neither header and
+pass.
 
-The guard is ASGI and stands before everything, since a check inside Flask would not cover the native stream.
+If a token is set, every request needs it, whatever its sender. The exceptions are the login, static files, `/healthz`,
+and the endpoint for webhooks of forges, which checks a signature.
+
+The guard is ASGI middleware in front of everything, since a check inside Flask would not cover the native stream.
 """
 
 from __future__ import annotations
@@ -42,7 +45,7 @@ _log = logging.getLogger(__name__)
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 OPEN_PATHS = frozenset({"/login", "/healthz", "/favicon.ico", "/api/forges/hook"})
 LOCAL_ENDS = (".local", ".lan", ".home.arpa", ".internal")
-"""Of names that only a network of the owner's resolves (RFC 6762, RFC 8375); those without a dot are such too."""
+"""Suffixes of names that only the owner's network resolves (RFC 6762, RFC 8375); names without a dot count as well."""
 _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9_](?:[a-z0-9._-]*[a-z0-9])?))(?::[0-9]{1,5})?")
 MAX_OPEN_BODY_BYTES = 64 * 1024
 
@@ -51,20 +54,20 @@ CSP = "; ".join(
         "default-src 'none'",
         "script-src 'self'",
         "style-src 'self'",
-        "img-src 'self' data:",  # the signs in form elements are images in Pico's stylesheet
+        "img-src 'self' data:",  # Pico's stylesheet draws the marks of form elements as images
         "connect-src 'self'",
         "form-action 'self'",
         "base-uri 'none'",
         "frame-ancestors 'none'",
         "require-trusted-types-for 'script'",
-        "trusted-types nightshift-turns",  # of static/app/live.js: it gives one address
+        "trusted-types nightshift-turns",  # static/app/live.js uses it for a single address
     )
 )
 SECURITY_HEADERS = {
     b"content-security-policy": CSP.encode(),
     b"x-content-type-options": b"nosniff",
     b"x-frame-options": b"DENY",
-    b"referrer-policy": b"same-origin",  # with `no-referrer` the forms of our own pages would send `Origin: null`
+    b"referrer-policy": b"same-origin",  # with `no-referrer`, forms of our own pages would send `Origin: null`
     b"cross-origin-opener-policy": b"same-origin",
     b"cross-origin-resource-policy": b"same-origin",
     b"permissions-policy": b"camera=(), geolocation=(), microphone=(), payment=(), usb=()",
@@ -74,11 +77,11 @@ SECURITY_HEADERS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """Whom the guard lets in.
+    """Rules for the requests that the guard lets in.
 
-    `names` are hosts that the owner lists, without ports, `origins` exact origins of his; all in lower case. A path
-    that begins with `below` is served without that: a proxy may leave its sub-path on.
-    A token is asked for wherever there is one, by reads as by writes.
+    `names` are hosts and `origins` exact origins that the owner lists; both are in lower case, and `names` have no
+    port. The prefix `below` is removed from paths, because a proxy may leave its sub-path on. If a token is set, reads
+    need it as well as writes.
     """
 
     names: frozenset[str] = frozenset()
@@ -88,12 +91,12 @@ class Policy:
 
 
 class Guard:
-    """ASGI middleware; see the module.
+    """ASGI middleware that checks requests; see the module.
 
     Args:
-        app: what stands behind it.
-        policy: whom it lets in.
-        access: knows the token; None where none is asked for.
+        app: the application behind the guard.
+        policy: rules for the requests that are let in.
+        access: checks the token; None if no token is required.
     """
 
     def __init__(self, app: App, policy: Policy, access: Access | None = None) -> None:
@@ -102,7 +105,7 @@ class Guard:
         self._access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let the request through, or answer it here."""
+        """Pass the request on, or refuse it."""
         if scope["type"] != "http":
             return
         hardened = _harden(send)
@@ -117,7 +120,11 @@ class Guard:
             await refuse(hardened, refused)
 
     def _without_sub_path(self, scope: Scope) -> Scope:
-        """The request as the pages know it; raises `Refused` with the address of the first page where a slash lacks."""
+        """Return the request without the proxy's sub-path.
+
+        Raises:
+            Refused: the path is the sub-path without a trailing slash; redirects to the first page.
+        """
         below, path = self._policy.below, scope["path"]
         if not below or not (path == below or path.startswith(f"{below}/")):
             return scope
@@ -158,13 +165,13 @@ class Guard:
                                "or list the name in DASHBOARD_NAMES")  # fmt: skip
 
     def _is_fixed(self, name: str) -> bool:
-        """Tell whether no stranger can let a name lead here."""
+        """Check whether an attacker cannot make this host name point here."""
         with contextlib.suppress(ValueError):
             return not ipaddress.ip_address(name).is_unspecified
         return name == "localhost" or (self._access is not None and ("." not in name or name.endswith(LOCAL_ENDS)))
 
     def _check_origin(self, scope: Scope) -> None:
-        """Refuse what another page sent; a program sends none of these headers."""
+        """Refuse requests that a foreign page sent; a program sends none of these headers."""
         safe = scope["method"] in SAFE_METHODS
         origin, site = header(scope, b"origin"), header(scope, b"sec-fetch-site")
         own_origins = {f"{scheme}://{header(scope, b'host')}".lower() for scheme in ("http", "https")}
@@ -180,12 +187,12 @@ class Guard:
 
 
 def _is_open(scope: Scope) -> bool:
-    """Tell whether a request needs no token, where there is one."""
+    """Check whether a request needs no token even if one is set."""
     return scope["path"] in OPEN_PATHS or scope["path"].startswith("/static/")
 
 
 def _is_navigation(scope: Scope) -> bool:
-    """Tell whether a link or a typed address is opened in a tab of its own, not in a frame or as an object."""
+    """Check whether the browser opens a link or a typed address as a page, not as a frame or an object."""
     return header(scope, b"sec-fetch-mode") == "navigate" and header(scope, b"sec-fetch-dest") == "document"
 
 

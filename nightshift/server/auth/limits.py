@@ -1,4 +1,4 @@
-"""How much a client may send: the size of a body, its time, and wrong tokens."""
+"""Limits what a client may send: the size of a body, the time it takes, and wrong tokens."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DRAIN_WALL_S = 1.0
 
 
 class Bucket:
-    """A token bucket: `burst` takes at once, refilled at `rate_per_s`."""
+    """A token bucket of size `burst`, refilled at `rate_per_s`."""
 
     def __init__(self, rate_per_s: float, burst: int, now: Callable[[], float] = time.monotonic) -> None:
         self._rate_per_s = rate_per_s
@@ -28,19 +28,19 @@ class Bucket:
         self._at = now()
 
     def wait_s(self) -> float:
-        """Seconds until the next take is allowed; 0 when it is now."""
+        """Return the seconds until the next `take` is allowed; 0 if it is allowed now."""
         at = self._now()
         self._left = min(self._burst, self._left + (at - self._at) * self._rate_per_s)
         self._at = at
         return 0.0 if self._left >= 1 else (1 - self._left) / self._rate_per_s
 
     def take(self) -> None:
-        """Use one up."""
+        """Remove one token from the bucket."""
         self._left -= 1
 
 
 class Attempts:
-    """Wrong tokens by client address; the least recent addresses are forgotten when there are too many."""
+    """Counts wrong tokens by client address; above `MAX_ADDRESSES` the least recent address is dropped."""
 
     def __init__(self, rate_per_s: float = 0.5, burst: int = 20) -> None:
         self._rate_per_s = rate_per_s
@@ -48,7 +48,7 @@ class Attempts:
         self._buckets: OrderedDict[str, Bucket] = OrderedDict()
 
     def failed(self, address: str) -> None:
-        """Count a wrong token; raises `Refused` when this address presented too many."""
+        """Count a wrong token; raises `Refused` if this address sent too many."""
         bucket = self._buckets.setdefault(address, Bucket(self._rate_per_s, self._burst))
         self._buckets.move_to_end(address)
         if wait_s := bucket.wait_s():
@@ -61,10 +61,11 @@ class Attempts:
 
 
 async def read_body(scope: Scope, receive: Receive, *, max_bytes: int, wall_s: float = BODY_WALL_S) -> Receive | None:
-    """Read the whole body and return a `receive` that hands it over in one piece, or None when the client left.
+    """Read the whole body and return a `receive` that delivers it in one piece, or None if the client disconnected.
 
-    The WSGI bridge would hand a body that was cut by a disconnect to the application as if it were whole, and WSGI
-    knows no chunked bodies: so `scope` is given the true length, and a cut body never arrives.
+    The WSGI bridge would pass a body that a disconnect cut off to the application as if it were complete, and WSGI does
+    not support chunked bodies. So this function sets the true length in `scope`, and an incomplete body is never passed
+    on.
 
     Raises:
         Refused: the body is larger or slower than allowed.
@@ -88,9 +89,9 @@ async def read_body(scope: Scope, receive: Receive, *, max_bytes: int, wall_s: f
 
 
 async def drain(scope: Scope, receive: Receive) -> None:
-    """Take in what little body a refused request has.
+    """Read the body of a refused request if it is small.
 
-    Closing before it has arrived would reset the connection, and the client would never read why.
+    Closing before the body has arrived would reset the connection, and the client could not read the reason.
     """
     if not _has_body(scope) or header(scope, b"expect") or int(header(scope, b"content-length") or 0) > DRAINED_BYTES:
         return

@@ -1,7 +1,6 @@
-"""Logging in and out with the token: `POST /login` and `POST /logout`, native routes beside the stream.
+"""Handles login and logout with the token: `POST /login` and `POST /logout`, native routes beside the stream.
 
-They stand outside Flask because they share the count of wrong tokens with the guard. The page that shows the form is
-Flask's.
+They are outside Flask because they share the count of wrong tokens with the guard. Flask serves the page with the form.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from nightshift.server.auth.asgi import Header, Receive, Refused, Scope, Send, r
 
 
 class Login:
-    """Gives a browser that presents the token a session cookie."""
+    """Gives a session cookie to a browser that sends the token."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
@@ -32,7 +31,7 @@ class Login:
             await _go(send, b"login?wrong=1")
 
     async def leave(self, _scope: Scope, _receive: Receive, send: Send) -> None:
-        """Forget the cookie."""
+        """Delete the cookie."""
         await _go(send, b"login", self._cookie("", 0))
 
     def _cookie(self, value: str, age_s: int) -> Header:
@@ -41,6 +40,6 @@ class Login:
 
 
 async def _go(send: Send, where: bytes, *headers: Header) -> None:
-    """Redirect to a page of ours, which has its address beside `/login`."""
+    """Redirect to one of our pages; `where` is relative to `/login`."""
     await send({"type": "http.response.start", "status": 303, "headers": [(b"location", where), *headers]})
     await send({"type": "http.response.body", "body": b""})

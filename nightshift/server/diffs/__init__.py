@@ -1,1 +1,1 @@
-"""Differences: two states of files as hunks of highlighted lines."""
+"""Computes diffs: two states of files as hunks of highlighted lines."""

@@ -1,4 +1,4 @@
-"""The states of a task's files over its life, as `server.diffs.changes` compares them."""
+"""Builds the states of a task's files over its lifetime, for comparison by `server.diffs.changes`."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from nightshift.storage.db.step_store import StepRow
 
 
 class CaseFiles:
-    """Files of a task at its steps; made for one request.
+    """Files of a task at its steps; one instance serves one request.
 
     Args:
-        context: the parts of the daemon.
+        context: the services of the server.
         task: the task.
     """
 
@@ -37,7 +37,7 @@ class CaseFiles:
         """Compare the files before and after a step.
 
         Raises:
-            UnknownStep: there is none, or its case file is gone.
+            UnknownStep: the step does not exist, or its case file was deleted.
         """
         row = self.row(attempt, step_no)
         before = self._context.steps.step(self._task.id, attempt, step_no - 1) if step_no else None
@@ -45,10 +45,10 @@ class CaseFiles:
         return self._diff("step", self._before(row, before, name), self._after(row, f"after step {step_no}"), only)
 
     def of_iteration(self, attempt: int, iteration: int, only: str | None = None) -> Diff:
-        """Compare the files of an iteration with those of the one before it.
+        """Compare the files of an iteration with those of the previous iteration.
 
         Raises:
-            UnknownStep: no step of it is kept.
+            UnknownStep: no step of the iteration is stored.
         """
         rows = self._context.steps.course(self._task.id, attempt)
         mine = [row for row in rows if row.iteration == iteration]
@@ -59,7 +59,7 @@ class CaseFiles:
         return self._diff("iteration", before, self._after(mine[-1], f"after try {iteration}"), only)
 
     def of_task(self, only: str | None = None) -> Diff:
-        """Compare the files before and after the task: its last commit or draft, or its newest attempt so far."""
+        """Compare the files before and after the task: its last commit or draft, or else its newest attempt so far."""
         if (entry := self._entry()) is not None:
             before = self._state_at_start(entry)
             after = State(name=f"commit {entry.commit[:12]}", texts={}, open_tree=self._tree(entry.commit))
@@ -80,16 +80,16 @@ class CaseFiles:
         return self._diff("task", before, after, only, note="" if entry is None else "its commit cannot be read")
 
     def _state_at_start(self, entry: Commit) -> State:
-        """The parent of a commit, with the files that came with the task and are new there."""
+        """Return the state of a commit's parent, plus the submitted files of the task that the parent does not have."""
         parent = State(name=f"{entry.base[:12]}, its parent", texts={}, open_tree=self._tree(entry.base))
         new = {path: text for path, text in self._task.spec.files.items() if path not in parent.entries()}
         return replace(parent, name=f"{parent.name}, with the files of the task", texts=new) if new else parent
 
     def file(self, attempt: int, step_no: int, path: str) -> FileText:
-        """A file as it was after a step.
+        """Return a file as it was after a step.
 
         Raises:
-            UnknownStep: there is no such step, or no such file then.
+            UnknownStep: the step or the file does not exist.
         """
         state = self._after(self.row(attempt, step_no), f"after step {step_no}")
         raw = state.read(path)
@@ -98,10 +98,10 @@ class CaseFiles:
         return file_text(path, raw, state.name, self._context.mask)
 
     def given(self, path: str) -> FileText:
-        """A file that came with the task.
+        """Return a file that was submitted with the task.
 
         Raises:
-            UnknownStep: it brought none of that name.
+            UnknownStep: the task has no submitted file of this name.
         """
         files = {**self._task.spec.files, **self._task.spec.tests}
         if path not in files:
@@ -109,26 +109,26 @@ class CaseFiles:
         return file_text(path, files[path].encode("utf-8", "replace"), "as it was given", self._context.mask)
 
     def row(self, attempt: int, step_no: int) -> StepRow:
-        """A finished step.
+        """Return a finished step.
 
         Raises:
-            UnknownStep: there is none.
+            UnknownStep: the step does not exist.
         """
         if step := self._context.steps.step(self._task.id, attempt, step_no):
             return step
         raise self.missing(f"no finished step {step_no} in attempt {attempt}")
 
     def missing(self, what: str) -> UnknownStep:
-        """Make the error that says that a task has not what was asked for, or no longer."""
+        """Build the error that says what a task does not have, or no longer has after pruning."""
         gone = self._context.reads.find_pruned(self._task.id)
         why = f"; its steps were pruned on {gone.at:%Y-%m-%d} ({gone.setting})" if gone else ""
         return UnknownStep(f"task {self._task.id} has {what}{why}")
 
     def work(self, row: StepRow) -> AttemptState:
-        """The case file after a step.
+        """Return the case file after a step.
 
         Raises:
-            UnknownStep: it cannot be read.
+            UnknownStep: the case file cannot be read.
         """
         if work := self._context.steps.work(row.work):
             return work
@@ -139,7 +139,7 @@ class CaseFiles:
         return self._state(work, name, scope or work.scope)
 
     def _before(self, row: StepRow, earlier: StepRow | None, name: str) -> State:
-        """Return the state before a step: after the one before it, or what the attempt began with."""
+        """Return the state before a step: the one after the previous step, or the start of the attempt."""
         work = self.work(row)
         if earlier is not None:
             return self._after(earlier, name, work.scope)
@@ -154,13 +154,17 @@ class CaseFiles:
         return State(name=name, texts=dict(self._task.spec.files), open_tree=tree)
 
     def _state(self, work: AttemptState, name: str, scope: Scope) -> State:
-        """A case file as it is compared; of one whose plan was yet to choose a project only that project."""
+        """Return a case file as a state, restricted to `scope`.
+
+        The scope may be narrower than the case file's own: a later step may know the project that the plan had yet to
+        choose.
+        """
         texts: Mapping[str, str | None] = {**work.change, **work.own_tests}
         tree = self._tree(work.base, scope)
         return State(name=name, texts=texts, tests=frozenset(work.own_tests), open_tree=tree)
 
     def _tree(self, commit: str, scope: Scope = WHOLE) -> OpenTree:
-        """Opens the tree of a commit or of a project in it, when it is asked for; the same one for each of them."""
+        """Return a function that opens the tree of a commit, or of a project in it; cached by its arguments."""
         return self._trees.setdefault((commit, scope), partial(self._read_tree, commit, scope))
 
     def _read_tree(self, commit: str, scope: Scope) -> Tree:
@@ -168,7 +172,7 @@ class CaseFiles:
         return scope.of(self._context.tree(self._task.spec.repo, commit))
 
     def _with_mutants(self, files: list[FileDiff], entry: Commit, after: State) -> list[FileDiff]:
-        """Files with the mutants of their verdict, where they are committed as they were judged."""
+        """Add the mutants of the verdict to the files whose committed text is the one that the verdict judged."""
         rows = self._context.steps.course(self._task.id, entry.attempt)
         work = self._context.steps.work(rows[-1].work) if rows else None
         if work is None or work.verdict is None or not work.verdict.evidence.mutants:
@@ -184,7 +188,10 @@ class CaseFiles:
         ]
 
     def _entry(self) -> Commit | None:
-        """The newest commit of the task in the ledger, where it ended with one; the draft of one that failed."""
+        """Return the task's newest commit in the ledger, or its draft.
+
+        None if the task did not end with this commit, or did not fail with this draft.
+        """
         entry = self._context.reads.find_commit(self._task.id)
         if entry is None:
             return None

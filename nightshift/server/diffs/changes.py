@@ -1,8 +1,8 @@
-"""Changes of a task, an iteration or a step: two states of the same files, each a commit with some texts on top.
+"""Computes the changes of a task, an iteration or a step from two states of files: each a commit with texts on top.
 
-A case file holds texts relative to its base commit, so what a file was before may have to be read from git. That may
-fail (a repository that was moved away, a commit that is gone); then the files are compared with nothing, and that is
-said. Nothing here writes, and nothing grows with the size of what is compared but its own bounded answer.
+A case file holds texts relative to its base commit, so the earlier text of a file may have to be read from git. That
+may fail because the repository was moved or the commit is gone. Then the files are compared with nothing, and a note
+says so. This module writes nothing, and the size of its answers is limited.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from nightshift.server.schemas import Answer
 
 MOST_FILES = 200
 MOST_LINES = 3_000
-"""In one answer; of files behind that there are the names; they are sent when they are asked for by path."""
+"""Limit on lines in one answer. Further files are only named; a request by path returns their diff."""
 MOST_COLOURED = 60_000
-"""Characters that are highlighted in one answer, both sides together."""
+"""Limit on characters that are highlighted in one answer, both sides together."""
 
 OpenTree = Callable[[], Tree]
 
 
 class FileDiff(Answer):
-    """Difference of one file. `told` says why there are no hunks: it is binary, too long, or has to be asked for.
+    """Diff of one file. `told` says why there are no hunks: it is binary, too long, or must be requested separately.
 
-    `test` tells that the agent wrote it as a test; counts are null where the lines were not compared. `mutants` are the
-    small faults that the verdict's run put into its lines, where the file is as it was judged; of other lines nothing
-    is known.
+    `test` is true if the agent wrote the file as a test; counts are null if the lines were not compared. `mutants` are
+    the mutations that the verdict's run made in its lines, if the file is the same as then; nothing is known about
+    other lines.
     """
 
     path: str
@@ -48,10 +48,10 @@ class FileDiff(Answer):
 
 
 class Diff(Answer):
-    """The difference between two states. `before` and `after` say which, `note` what could not be read.
+    """The diff of two states, named by `before` and `after`; `note` says what could not be read.
 
-    `left_out` counts the files behind the first two hundred. `commit` is the commit that is shown, null where what is
-    shown was never committed.
+    `left_out` counts the files after the first two hundred. `commit` is the shown commit, null if the change was never
+    committed.
     """
 
     of: Literal["task", "iteration", "step"]
@@ -65,9 +65,9 @@ class Diff(Answer):
 
 @dataclass(slots=True, kw_only=True)
 class State:
-    """Some files at one time: those of a commit, with texts on top (None: removed). Kept for one request.
+    """State of some files: those of a commit, overlaid by `texts` (None: removed). Used for one request.
 
-    `fault` is set when the commit could not be read; then only the texts on top are known.
+    `fault` is set if the commit could not be read; then only the overlaid texts are known.
     """
 
     name: str
@@ -79,7 +79,7 @@ class State:
     _tree: Tree | None = field(default=None, init=False)
 
     def entries(self) -> Mapping[str, str]:
-        """Path to the id of its content, as the commit has them; empty where it cannot be read."""
+        """Map each path of the commit to the id of its content; empty if the commit cannot be read."""
         if self._entries is None:
             self._entries = {}
             try:
@@ -90,7 +90,7 @@ class State:
         return self._entries
 
     def read(self, path: str) -> bytes | None:
-        """A file's bytes; None where there is none."""
+        """Return a file's bytes; None if it does not exist."""
         if path in self.texts:
             text = self.texts[path]
             return None if text is None else text.encode("utf-8", "replace")
@@ -107,13 +107,13 @@ _ASK_ALONE = Difference(note="ask for this file alone to see it")
 
 
 def compare(before: State, after: State, mask: Mask, *, only: str | None = None) -> tuple[list[FileDiff], int]:
-    """The files that differ, in order, and how many were left out.
+    """Return the diffs of changed files, in order, and the number of files left out.
 
     Args:
         before: the earlier state.
-        after: the later one.
-        mask: takes secrets out of texts.
-        only: one path alone, however much the others hold.
+        after: the later state.
+        mask: removes secrets from texts.
+        only: compare only this path, without the limits of an answer on several files.
     """
     paths = [only] if only is not None else _candidates(before, after)
     diffs, lines, coloured = list[FileDiff](), 0, 0
@@ -131,9 +131,9 @@ def compare(before: State, after: State, mask: Mask, *, only: str | None = None)
 
 
 def _candidates(before: State, after: State) -> list[str]:
-    """The paths at which the states may differ."""
+    """List the paths at which the states may differ."""
     paths = before.texts.keys() | after.texts.keys()
-    if not after.texts:  # a commit; texts on top name all that a case file changed, on whichever base
+    if not after.texts:  # a commit; the texts of a case file name all paths that it changed, whatever its base
         old, new = before.entries(), after.entries()
         paths |= {path for path in old.keys() | new.keys() if old.get(path) != new.get(path)}
     return sorted(paths)
@@ -168,7 +168,7 @@ def _file(
 
 
 class FileText(Answer):
-    """One file as lines of (class, text) pairs; `told` says why there are none."""
+    """A file as lines of (class, text) pairs; `told` says why there are no lines."""
 
     path: str
     of: str
@@ -178,7 +178,7 @@ class FileText(Answer):
 
 
 def file_text(path: str, raw: bytes, of: str, mask: Mask) -> FileText:
-    """A file as it is shown; of binary and very long ones only the size is given."""
+    """Return a file for display; of binary and very long files only the size is given."""
     note = ""
     if b"\0" in raw[:8000]:
         note = f"binary: {len(raw):,} bytes"

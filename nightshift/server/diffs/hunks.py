@@ -1,8 +1,8 @@
-"""The difference between two texts as hunks of lines, highlighted, with the words marked that changed inside of lines.
+"""Computes the diff of two texts as hunks of highlighted lines in which changed words are marked.
 
-One structure serves both views: side by side, the i-th line that is gone in a run stands beside the i-th that was
-added, and these are also the pairs whose words are compared. All work is bounded: lines at the beginning and the end
-that are the same are not compared, and of what is too long only the size is given.
+One structure serves both views. Side by side, the i-th removed line of a run is shown beside the i-th added line, and
+words are compared within these pairs. All work is bounded: equal lines at the beginning and at the end are not
+compared, and of texts that are too long only the size is given.
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ from nightshift.server.diffs.marking import Line
 CONTEXT = 3
 MOST_CHARS = 400_000
 MOST_LINES = 8_000
-"""Of either text, behind what is the same in both; the comparison's time grows faster than their number."""
+"""Limit on lines of either text between their common beginning and end. The time to compare grows faster than linearly.
+"""
 MOST_WORDS = 300
 ALIKE = 0.4
-"""Lines that have less in common than this are other lines, in which no word changed."""
+"""Similarity threshold. Less similar lines count as different lines, and none of their words are marked."""
 
 Kind = Literal["same", "added", "gone"]
 SIGNS: Mapping[Kind, str] = {"same": " ", "added": "+", "gone": "-"}
-"""Sign before a line in a text."""
+"""Prefix of a line in a unified diff."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffLine:
-    """A line: its number in the old text and in the new one (None where it is not there), and its pieces.
+    """A line: its number in the old and in the new text (None if it is not in that text), and its pieces.
 
-    These are pairs of class and text; w marks a word that changed.
+    Pieces are pairs of class and text; the class `w` marks a changed word.
     """
 
     kind: Kind
@@ -44,7 +45,7 @@ class DiffLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hunk:
-    """Lines that lie together; the numbers are those of its first lines, from 1."""
+    """Consecutive lines; `old` and `new` are the numbers of the first line in both texts, starting at 1."""
 
     old: int
     new: int
@@ -53,7 +54,7 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """Difference of two texts. `note` says why there are no hunks, where there should be."""
+    """Diff of two texts. `note` says why there are no hunks although the texts differ."""
 
     added: int = 0
     removed: int = 0
@@ -62,12 +63,12 @@ class Difference:
 
     @property
     def size(self) -> int:
-        """How many lines its hunks have."""
+        """Number of lines in the hunks."""
         return sum(len(hunk.lines) for hunk in self.hunks)
 
 
 def difference(before: str, after: str, path: str) -> Difference:
-    """Compare two texts; `path` tells their language, and "" leaves them plain."""
+    """Compare two texts; `path` determines the language for highlighting, "" leaves them plain."""
     if max(len(before), len(after)) > MOST_CHARS:
         return Difference(note=f"too long to be shown: {len(before):,} characters before, {len(after):,} after")
     old, new = _split(before), _split(after)
@@ -87,7 +88,7 @@ _Opcode = tuple[str, int, int, int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sides:
-    """Both texts, as highlighted and as plain lines."""
+    """Both texts, as highlighted lines and as plain lines."""
 
     old: Sequence[Line]
     new: Sequence[Line]
@@ -104,7 +105,7 @@ def _unseen(before: str, after: str, hunks: tuple[Hunk, ...]) -> str:
 
 
 def _common(old: list[str], new: list[str]) -> tuple[int, int]:
-    """Count the lines that are the same at the beginning, and those of the others at the end."""
+    """Count the common lines at the beginning, and among the remaining lines those at the end."""
     most = min(len(old), len(new))
     head = next((at for at in range(most) if old[at] != new[at]), most)
     rest = most - head
@@ -121,19 +122,19 @@ def _opcodes(old: list[str], new: list[str], head: int, tail: int) -> list[_Opco
 
 
 class _Known(SequenceMatcher[str]):
-    """A comparison that was made: what it takes to group it."""
+    """A matcher with given opcodes, used only to group them."""
 
     def __init__(self, opcodes: list[_Opcode]) -> None:
         super().__init__()
         self._opcodes = opcodes
 
     def get_opcodes(self) -> list[Any]:
-        """Return the opcodes that are known already."""
+        """Return the given opcodes."""
         return self._opcodes
 
 
 def _group(opcodes: list[_Opcode]) -> list[list[_Opcode]]:
-    """Runs of changes with a few lines around them."""
+    """Group the changes with a few context lines around them."""
     return [
         [(kind, a, b, c, d) for kind, a, b, c, d in group] for group in _Known(opcodes).get_grouped_opcodes(CONTEXT)
     ]
@@ -171,7 +172,7 @@ def _at(lines: Sequence[Line], at: int) -> Line:
 
 
 def _find_changes(sides: _Sides, old: int, new: int) -> _Marks:
-    """The ranges of both lines that differ; none where they have too little in common, or too many words."""
+    """Return the ranges in which two lines differ; empty if the lines have too little in common or too many words."""
     first, second = marking.words(sides.texts[0][old]), marking.words(sides.texts[1][new])
     if max(len(first), len(second)) > MOST_WORDS:
         return [], []
@@ -183,7 +184,7 @@ def _find_changes(sides: _Sides, old: int, new: int) -> _Marks:
 
 
 def _ranges(words: list[str], spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Spans of words as ranges of characters."""
+    """Convert spans of words to ranges of characters."""
     starts = [0]
     for word in words:
         starts.append(starts[-1] + len(word))

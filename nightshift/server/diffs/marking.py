@@ -1,7 +1,8 @@
-"""Code as lines of (class, text) pairs: the highlighting is done here, so that no markup ever goes over the wire.
+"""Highlights code as lines of (class, text) pairs, on the server, so that answers never contain markup.
 
-The classes are few, and short, because they go with each word: k keyword, s string, c comment, m number, f function,
-t type, b built-in, d decorator; "" is plain. Text that would take long (one huge line, a huge file) stays plain.
+The classes are few and short, because they are sent with each word: k keyword, s string, c comment, m number, f
+function, t type, b built-in, d decorator; "" is plain. Text that would take long (one huge line, a huge file) stays
+plain.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ if TYPE_CHECKING:
     from pygments.lexer import Lexer  # type: ignore[import-untyped]  # it has no types of its own
 
 Piece = tuple[str, str]
-"""A class, and the text that has it."""
+"""A class, and the text of this class."""
 Line = tuple[Piece, ...]
 
 MOST_CHARS = 40_000
-"""Longer files are not highlighted: a lexer reads some 400,000 characters a second."""
+"""Characters above which a file is not highlighted: a lexer reads about 400,000 characters a second."""
 MOST_LINE = 2_000
 _LANGUAGES = {
     "py": "python", "pyi": "python", "js": "javascript", "mjs": "javascript", "cjs": "javascript", "jsx": "javascript",
@@ -39,12 +40,12 @@ _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 def language_of(path: str) -> str:
-    """The language of a file by its name; empty where it is not one that is highlighted."""
+    """Return the language of a file by its extension; empty if the language is not highlighted."""
     return _LANGUAGES.get(path.rpartition(".")[2].lower(), "") if "." in path else ""
 
 
 def lines_of(text: str, path: str) -> Sequence[Line]:
-    """The lines of a file, highlighted where its language is known and it is not too long."""
+    """Return the lines of a file, highlighted if its language is known and the file is not too long."""
     language = language_of(path)
     lines = text.split("\n")
     if not language or len(text) > MOST_CHARS or max(map(len, lines)) > MOST_LINE:
@@ -67,7 +68,7 @@ def _highlight(text: str, language: str) -> Sequence[Line]:
 
 
 def _add(line: list[Piece], kind: str, text: str) -> None:
-    """Append a piece; one of the same class as the last, or mere space, becomes part of that."""
+    """Append a piece, or merge it into the last one if it has the same class or is only whitespace."""
     if line and (line[-1][0] == kind or text.isspace()):
         line[-1] = (line[-1][0], line[-1][1] + text)
     else:
@@ -89,7 +90,7 @@ def _lexer(language: str) -> Lexer:
 
 
 def cut_at(line: Line, marks: Sequence[tuple[int, int]], extra: str) -> Line:
-    """The line with `extra` added to the class of what lies in these ranges, which are sorted and apart."""
+    """Return the line with `extra` added to the class of all text in these sorted, disjoint ranges."""
     return tuple(_cut(line, marks, extra)) if marks else line
 
 
@@ -105,5 +106,5 @@ def _cut(line: Line, marks: Sequence[tuple[int, int]], extra: str) -> Iterator[P
 
 
 def words(text: str) -> list[str]:
-    """A line as words, spaces and single signs, which together are the line."""
+    """Split a line into words, whitespace and single signs, without loss."""
     return _WORDS.findall(text)

@@ -1,1 +1,1 @@
-"""Lists of tasks, acts upon many, and what was done over time."""
+"""Lists tasks, and acts on many tasks at once."""

@@ -1,8 +1,6 @@
-"""One act upon many tasks: which ones, what became of each, and how to go on behind the last.
+"""Applies one action to many tasks: selects them, reports the result of each, and says where to continue.
 
-Each task's change is a write of its own (the writer puts many into one commit), so one that is refused takes nothing
-from the others, and the answer names each. One request acts on a few hundred at most and says where the next one goes
-on.
+Each task is changed by its own write (the writer puts many into one commit), so a refused task does not affect others.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 
 class Action(StrEnum):
-    """Action on each task."""
+    """Action that is applied to each task."""
 
     CANCEL = "cancel"
     RETRY = "retry"
@@ -48,7 +46,7 @@ FITTING: Mapping[Action, frozenset[Status]] = {
     Action.RETRY: frozenset({Status.FAILED, Status.CANCELLED, Status.SCHEDULED}),
     Action.PRIORITISE: frozenset(Status) - {Status.DONE},
 }
-"""Statuses in which an action is possible; what else forbids it is known when it is tried."""
+"""Statuses in which an action may be possible; other obstacles show only when it is tried."""
 
 Priority = Annotated[StrictInt, Field(ge=-MAX_PRIORITY, le=MAX_PRIORITY)]
 
@@ -58,7 +56,7 @@ class _In(BaseModel):
 
 
 class FilterIn(_In):
-    """Tasks by the filter of their list; one without fields lets all pass."""
+    """Selection of tasks by the filter of their list; without fields it selects all."""
 
     status: frozenset[Status] = frozenset()
     q: Annotated[str, Field(max_length=MAX_TEXT)] = ""
@@ -69,9 +67,9 @@ class FilterIn(_In):
 
 
 class BulkIn(_In):
-    """Action and its tasks: those of `ids`, or those that pass `filter` and have ids behind `after`.
+    """Action and its tasks: those of `ids`, or those that pass `filter` and have ids greater than `after`.
 
-    With `dry_run` nothing is done; the answer counts.
+    With `dry_run` nothing is changed; the answer only counts.
     """
 
     action: Action
@@ -91,9 +89,9 @@ class BulkIn(_In):
 
 
 class BulkResult(Answer):
-    """Result for one task; `status` is the one it has now, null where that is not known or there is no task.
+    """Result for one task; `status` is its current status, null if that is not known or the task does not exist.
 
-    `priority_before` is the one that it had; `can_undo` tells that the opposite act brings it back as it was.
+    `priority_before` is its previous priority; `can_undo` is true if the opposite action restores the task exactly.
     """
 
     task_id: int
@@ -105,10 +103,10 @@ class BulkResult(Answer):
 
 
 class BulkDone(Answer):
-    """Result of one request. `matched` tasks were meant, of which `fitting` have a status that the action is for.
+    """Result of one request. `matched` tasks were selected; `fitting` of them have a status that allows the action.
 
-    Of a filter, only these are acted on. `next_after` is the `after` that goes on with the rest, null when all were
-    seen; `results` are empty in a dry run.
+    With a filter, only the fitting tasks are acted on. `next_after` is the `after` that continues with the rest, null
+    if there is none; `results` is empty in a dry run.
     """
 
     matched: int
@@ -118,19 +116,19 @@ class BulkDone(Answer):
 
 
 class RetryIn(_In):
-    """How a task is tried again; with `from_draft` it begins with the change of its draft."""
+    """How to retry a task; with `from_draft` it starts from the change of its draft."""
 
     from_draft: StrictBool = False
 
 
 class PriorityIn(_In):
-    """How urgent a task is; higher is sooner."""
+    """Priority of a task; higher means sooner."""
 
     priority: Priority
 
 
 class Prioritised(Answer):
-    """A task after its priority was set."""
+    """A task after a change of its priority."""
 
     task_id: int
     status: Status
@@ -138,7 +136,7 @@ class Prioritised(Answer):
 
 
 def act_on_many(queue: QueueManager, asked: BulkIn) -> BulkDone:
-    """Do it, or count in a dry run."""
+    """Act on the selected tasks, or only count them in a dry run."""
     if asked.ids is not None:
         ids, more = sorted(set(asked.ids)), None
         statuses = queue.statuses(ids)
@@ -147,7 +145,7 @@ def act_on_many(queue: QueueManager, asked: BulkIn) -> BulkDone:
         wanted, fits = _filter_of(asked.filter or FilterIn()), FITTING[asked.action]
         meant = fits & (wanted.statuses or fits)
         behind = Place(value=asked.after, task_id=asked.after)
-        # Oldest first: retried so, what others depend on comes before them.
+        # Oldest first, so that a task is retried before the tasks that depend on it.
         page = queue.list_tasks(replace(wanted, statuses=meant), _UPWARDS, MAX_AT_ONCE + 1, behind)
         matched, fitting = page.total(wanted.statuses), page.total(meant) if meant else 0
         ids = [position.task_id for position in page.places[:MAX_AT_ONCE]] if meant else []
@@ -169,7 +167,7 @@ def _act(queue: QueueManager, asked: BulkIn, ids: list[int]) -> list[BulkResult]
         Action.RETRY: queue.retry,
         Action.PRIORITISE: lambda task_id: queue.prioritise(task_id, asked.priority or 0),
     }
-    # Whoever depends on another is newer: cancelled after it, he would have failed for its sake by then.
+    # Cancel newest first: a task that depends on a cancelled one would fail before its own turn to be cancelled.
     turns = reversed(ids) if asked.action is Action.CANCEL else ids
     before = queue.standings(ids)
     begun = {task_id: acts[asked.action](task_id) for task_id in turns}

@@ -1,4 +1,4 @@
-"""Tasks as the API answers them: the models of `server.schemas`, filled from what the queue and the steps know."""
+"""Fills the models of `server.schemas` for tasks with data of the queue and the steps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_TITLE_CHARS = 200
 
 
 def task_summary(task: Task, waits_for: Sequence[int], *, has_draft: bool) -> TaskSummary:
-    """The task as a list shows it."""
+    """Return a task as lists show it."""
     text = task.spec.description
     cut = text if len(text) <= MAX_LISTED_CHARS else text[:MAX_LISTED_CHARS] + "…"
     return TaskSummary.from_values(
@@ -43,14 +43,14 @@ def task_detail(
     pruned: Sequence[str],
     waits_for: Sequence[int],
 ) -> TaskDetail:
-    """The task in full."""
+    """Return a task in full."""
     return TaskDetail.from_values(
         task,
         task.spec,
         task_id=task.id,
         iteration_count=task.iterations,
         cause=cause_first(task.reason),
-        metadata=shallow(task.spec.metadata),  # older versions took what no answer can hold
+        metadata=shallow(task.spec.metadata),  # older versions stored values that JSON cannot hold
         parent=family.parent_id,
         children=[_child(part) for part in family.subtasks],
         reverted_by=reverted_by,
@@ -61,7 +61,7 @@ def task_detail(
 
 
 def draft_of(entry: Commit, mask: Mask) -> Draft:
-    """A task's draft by its row in the ledger."""
+    """Return a task's draft from its row in the ledger."""
     signs = entry.signs or Signs()
     return Draft.from_values(
         entry,

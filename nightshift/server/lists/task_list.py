@@ -1,4 +1,4 @@
-"""Lists of tasks for API and command line: which tasks, in which order, and where a page begins."""
+"""Lists tasks for API and command line: filter, order, and the start of a page."""
 
 from __future__ import annotations
 
@@ -56,21 +56,21 @@ class TasksQuery(Query):
     cursor: str | None = Field(None, max_length=20_000, description="the `next` of the page before, in any order")
 
     def filter(self) -> TaskFilter:
-        """The part that says which tasks."""
+        """Return the filter of the query."""
         return TaskFilter(
             statuses=self.status, text=self.q.strip(), kind=self.kind, repo=self.repo, since=moment(self.since),
             until=moment(self.until),
         )  # fmt: skip
 
     def sorting(self) -> Order:
-        """The part that says in which order."""
+        """Return the order of the query."""
         return Order(by=self.sort, descending=self.order == "desc")
 
     def begin(self) -> Place | None:
-        """The place behind which the page begins, None for the first page.
+        """Return the position after which the page begins, None for the first page.
 
         Raises:
-            BadQuery: it names a place of another order, or none.
+            BadQuery: `after` or `cursor` belongs to another order, or is invalid.
         """
         order = self.sorting()
         if self.after is not None:
@@ -83,17 +83,17 @@ class TasksQuery(Query):
 
 
 def list_of_tasks(queue: QueueManager, query: TasksQuery, mask: Callable[[str], str] = str) -> Tasks:
-    """Return a page of a list; `mask` takes secrets out of what people wrote.
+    """Return a page of a list; `mask` removes secrets from descriptions.
 
     Raises:
-        BadQuery: its cursor belongs to another list.
+        BadQuery: the cursor belongs to another order, or is invalid.
     """
     wanted, order = query.filter(), query.sorting()
     page = queue.list_tasks(wanted, order, query.limit + 1, query.begin())
     shown = page.places[: query.limit]
     last = shown[-1] if len(page.places) > len(shown) else None
     return Tasks(
-        # One by one: tasks come with their files, megabytes each at worst.
+        # One at a time, because tasks are loaded with their files: megabytes each at worst.
         tasks=[_mask_summary(_summary(queue, position.task_id), mask) for position in shown],
         next_after=last.task_id if last and order == Order() else None,
         next=_cursor(last, order) if last else None,

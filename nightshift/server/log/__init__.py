@@ -1,1 +1,1 @@
-"""The log over the wire: filters, pages, the live stream, the download."""
+"""Serves the log: filters, pages, the live stream, the download."""

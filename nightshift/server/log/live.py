@@ -1,10 +1,10 @@
-"""Live text of models, as server-sent events: ephemeral, without an id, and no part of what a client resumes.
+"""Sends live text of models as server-sent events: ephemeral, without an id, and not part of what a client can resume.
 
-One reader looks at what changed a few times a second, masks it, and makes one frame for all who watch: a call as it
-stands. Who joins gets all calls under way.
+One reader checks for changes a few times a second, masks the text, and makes one frame per call for all watchers: the
+current state of the call. A new watcher gets all running calls.
 
-A secret may come in pieces. So the text is masked anew from where its part begins each time, and its last word, which
-may be the beginning of a secret that no mask knows yet, is held back until it ends.
+A secret may arrive in pieces. So the text is masked again each time from the start of its part. Its last word, which
+may be the beginning of a secret that no mask recognises yet, is held back until the word ends.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from nightshift.server.formatting import Mask, full_text
 from nightshift.server.schemas import Answer
 
 PAUSE_S = 0.15
-"""Least time between two frames of a call."""
+"""Minimum seconds between two frames of a call."""
 MOST_ENDED = 50
-"""Calls that ended of which a client that is slow still hears."""
+"""Number of ended calls that are kept, so that slow clients still receive their last frame."""
 LONGEST_WORD = 400
-"""A word that is longer is shown but for its end: more is no secret but data."""
+"""Maximum number of characters that are held back. A longer word is data and not a secret."""
 _WORD = re.compile(r"\S*")
 
 Take = Callable[[int | None], list[bytes]]
-"""Takes the frames that a client was not sent yet, of one task or of all."""
+"""Function that returns the frames that a client has not been sent yet, of one task or of all."""
 _log = logging.getLogger(__name__)
 
 
 class WrittenPart(Answer):
-    """A stretch of a reply: its text, thoughts, or the arguments (JSON, as far as it goes) of a call of `tool`."""
+    """A part of a reply: its text, thoughts, or the arguments (JSON, possibly incomplete) of a call of `tool`."""
 
     tool: str
     text: str
@@ -44,11 +44,11 @@ class WrittenPart(Answer):
 
 
 class Writing(Answer):
-    """A model's call under way, as it stands.
+    """Current state of a model call.
 
-    `end` is null while the call goes on. `tokens` are estimated until the backend has counted; they were written in
-    `writing_s` seconds. `thinks` tells that the model gave a sign of life, `cut` that the beginning of the reply is not
-    shown any more.
+    `end` is null while the call runs. `tokens` is an estimate until the backend has counted them; they were written in
+    `writing_s` seconds. `thinks` is true if the model gave a sign of life; `cut` is true if the beginning of the reply
+    is no longer shown.
     """
 
     call: int
@@ -71,7 +71,7 @@ class Writing(Answer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Frame:
-    """A call as it was last shown; of two frames the one with the greater number is the newer one."""
+    """A call as it was last shown; a frame with a greater number is newer."""
 
     number: int
     task_id: int
@@ -80,12 +80,12 @@ class _Frame:
 
 
 class Live:
-    """All that is written now, for those who watch. Lives on one event loop.
+    """All running model calls, for watchers. Belongs to one event loop.
 
     Args:
-        calls: what is written.
-        mask: takes secrets out of it.
-        pause_s: least time between two looks.
+        calls: the running calls.
+        mask: removes secrets from their text.
+        pause_s: minimum seconds between two reads.
     """
 
     def __init__(self, calls: LiveCalls, mask: Mask, *, pause_s: float = PAUSE_S) -> None:
@@ -98,7 +98,7 @@ class Live:
 
     @contextlib.contextmanager
     def watch(self, woken: asyncio.Event) -> Iterator[Take]:
-        """Read what is written while the block runs, and set the event when there is news; several may."""
+        """Yield a function that returns new frames, and set the event when there are any; supports several watchers."""
         self._watchers.add(woken)
         if self._reader is None or self._reader.done():
             self._start()
@@ -174,6 +174,6 @@ def _serialise(call: LiveCall, mask: Mask) -> bytes:
 
 def _mask_part(part: LivePart, mask: Mask, *, is_open: bool) -> WrittenPart:
     text = full_text(part.text, mask)
-    if is_open and (word := _WORD.match(text[: -LONGEST_WORD - 1 : -1])):  # backwards, for that takes linear time
+    if is_open and (word := _WORD.match(text[: -LONGEST_WORD - 1 : -1])):  # reversed: linear time
         text = text[: len(text) - word.end()]
     return WrittenPart(tool=full_text(part.tool, mask), text=text, is_thought=part.is_thought)

@@ -1,8 +1,8 @@
-"""Queries of the log, and the search for a text in it.
+"""Defines queries of the log, and the search for a text in it.
 
-A pattern comes from whoever may read the log, and must not be able to hold the daemon up: RE2 needs time linear in the
-text for every pattern there is, refuses one that would need much memory, and lets other threads run meanwhile. What it
-has no linear way for (looking around, back references) it does not know.
+Any reader of the log can send a pattern, and a pattern must not block the daemon. RE2 needs time linear in the text for
+every pattern, refuses patterns that would need much memory, and lets other threads run meanwhile. It does not support
+constructs without a linear algorithm (lookaround, back references).
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ class StreamQuery(Query):
 
     @property
     def wanted(self) -> EventFilter:
-        """The filter, without the text."""
+        """Filter of the query, without the text."""
         return EventFilter(level=self.level, task_id=self.task, worker=self.worker, kind=self.kind)
 
 
 class FollowQuery(StreamQuery):
-    """Selection of events to show as they happen, and whether with what models write."""
+    """Selection of events to follow, optionally with the live text of models."""
 
     live: bool = Field(False, description="also what models write just now, as events of the type `writing`")
 
 
 class TextQuery(StreamQuery):
-    """Selection of events to read, also by their text."""
+    """Selection of events to read, also by text."""
 
     before: Id | None = Field(None, description="only events with a smaller id")
     q: str | None = Field(
@@ -53,10 +53,10 @@ class TextQuery(StreamQuery):
     inverse: bool = Field(False, description="only events whose message does not match `q`")
 
     def accepts(self) -> Accepts | None:
-        """Return the test of messages; None where no text is asked for.
+        """Return the check for messages; None if the query has no text.
 
         Raises:
-            BadQuery: the pattern is none, or too big.
+            BadQuery: the pattern is invalid or too big.
         """
         if self.q is None:
             return None
@@ -65,17 +65,17 @@ class TextQuery(StreamQuery):
 
 
 class LogsQuery(TextQuery):
-    """Selection of events to read; the newest ones, unless `after`, `before` or `at` says where."""
+    """Selection of events to read; the newest ones, unless `after`, `before` or `at` gives a position."""
 
     at: Time | None = Field(None, description="only events since this time (ISO 8601; without a zone the machine's)")
     limit: int = Field(100, ge=1, le=1000, description="at most so many")
 
 
 def check_place(query: LogsQuery) -> None:
-    """Make sure that not two places are asked for at once.
+    """Check that the query gives at most one position.
 
     Raises:
-        BadQuery: they are.
+        BadQuery: the query gives several.
     """
     given = [name for name in ("after", "before", "at") if getattr(query, name) is not None]
     if len(given) > 1:

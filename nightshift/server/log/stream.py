@@ -1,10 +1,10 @@
-"""The live log as server-sent events: `GET /api/logs/stream`, a native ASGI route.
+"""Serves the live log as server-sent events: `GET /api/logs/stream`, a native ASGI route.
 
-A stream inside Flask would hold a thread for each client and would notice neither a closed tab nor a shutdown. The
-table is the log (persist, then notify): a commit only wakes the clients, each of which holds a cursor and reads what it
-has not seen, so a slow client costs no memory, and events of other processes are found as well. The cursor is the
-event's id: `Last-Event-ID` (or `?after=` on the first connection) resumes exactly behind it. Without either, the stream
-begins with what happens next.
+A stream inside Flask would occupy a thread for each client and would notice neither a closed tab nor a shutdown. The
+table is the log (persist, then notify): a commit only wakes the clients. Each client has a cursor and reads the events
+that it has not seen. So a slow client costs no memory, and events of other processes are found as well. The cursor is
+the event's id: `Last-Event-ID` (or `?after=` on the first connection) resumes exactly after it. Without either, the
+stream starts with the next event.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ HEADERS = [
     (b"x-accel-buffering", b"no"),
 ]
 BEAT = b"event: beat\ndata: {}\n\n"
-"""Not a comment: a page receives it as an event, and so notices a connection that died without a sign."""
+"""An event and not a comment, so that a page receives it and can detect a connection that died silently."""
 END = b"event: end\ndata: {}\n\n"
-"""The server stops; a browser reconnects by itself and resumes."""
+"""The server stops; a browser reconnects automatically and resumes."""
 
 
 class Stream:
@@ -52,12 +52,12 @@ class Stream:
 
     Args:
         events: the log.
-        live: what models write just now, for those who ask for it.
-        mask: takes secrets out of that.
-        heartbeat_s: a beat is sent after so many silent seconds, so that dead connections are found.
-        retry_ms: how long a browser waits before it reconnects.
-        max_clients: more are refused with 503.
-        send_wall_s: a client that takes nothing for so many seconds is dropped.
+        live: the running model calls, for clients that ask for live text.
+        mask: removes secrets from live text.
+        heartbeat_s: seconds of silence after which a beat is sent, to find dead connections.
+        retry_ms: milliseconds a browser waits before it reconnects.
+        max_clients: maximum number of clients; more are refused with 503.
+        send_wall_s: seconds after which a client that accepts no data is dropped.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Stream:
 
     @property
     def clients(self) -> int:
-        """How many follow."""
+        """Number of clients that follow the log."""
         return len(self._feeds)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -139,7 +139,7 @@ class Stream:
         newest = await self._in_thread(self._events.newest_id)
         cursor = newest if query.after is None else min(query.after, newest)
         await writer.begin(self._hello)
-        if query.after is not None and query.after > newest:  # of a database that was since restored from a backup
+        if query.after is not None and query.after > newest:  # the database was restored from a backup since
             await writer.write(f"event: resync\nid: {cursor}\ndata: {{}}\n\n".encode())
         while not self._closing:
             woken.clear()
@@ -152,7 +152,7 @@ class Stream:
             cursor = reached
 
     def _read_page(self, cursor: int, wanted: EventFilter) -> tuple[int, list[bytes]]:
-        """Return the cursor behind a page of events, and those of them that pass the filter as they are sent."""
+        """Return the cursor after a page of events, and the frames of the events that pass the filter."""
         newest = self._events.newest_id()
         if newest <= cursor:
             return cursor, []
@@ -163,7 +163,7 @@ class Stream:
         return (last if len(events) == BATCH else max(last, newest)), [frame_of(event) for event in events]
 
     async def _rest(self, woken: asyncio.Event, writer: _Writer) -> None:
-        """Wait for news; send a heartbeat when nothing was sent for long."""
+        """Wait for new events; send a heartbeat if nothing was sent for `heartbeat_s` seconds."""
         due_s = writer.sent_at + self._heartbeat_s - time.monotonic()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(woken.wait(), max(0.0, due_s))
@@ -172,7 +172,7 @@ class Stream:
 
     @contextlib.contextmanager
     def _woken_by_commits(self, woken: asyncio.Event) -> Iterator[None]:
-        """Set an event, from the writer's thread, whenever the log has grown."""
+        """Set `woken` from the writer's thread whenever the log has grown."""
         loop = asyncio.get_running_loop()
 
         def wake(_: Sequence[Event]) -> None:
@@ -189,7 +189,7 @@ class Stream:
         return await asyncio.get_running_loop().run_in_executor(self._threads, read)
 
     async def close(self) -> None:
-        """Send every client the end; those that do not take it in time are cut off."""
+        """Send the end event to all clients; those that do not accept it in time are cut off."""
         self._closing = True
         for woken in self._feeds.values():
             woken.set()
@@ -203,7 +203,7 @@ class Stream:
 
 
 class _Writer:
-    """The body of one response."""
+    """Writes the body of one response."""
 
     def __init__(self, send: Send, wall_s: float) -> None:
         self._send = send
@@ -211,15 +211,15 @@ class _Writer:
         self.sent_at = time.monotonic()
 
     async def begin(self, data: bytes) -> None:
-        """Send the head and the first part. Whoever has read the head misses nothing that happens from then on."""
+        """Send the head and the first part. A client that has read the head misses no later event."""
         await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         await self.write(data)
 
     async def write(self, data: bytes) -> None:
-        """Send, and wait while the client's buffers are full.
+        """Send data, and wait while the client's buffers are full.
 
         Raises:
-            TimeoutError: they stayed full.
+            TimeoutError: the buffers stayed full.
         """
         async with asyncio.timeout(self._wall_s):
             await self._send({"type": "http.response.body", "body": data, "more_body": True})
@@ -231,12 +231,12 @@ class _Writer:
 
 
 def frame_of(event: Event) -> bytes:
-    """Serialise an event as a server-sent event whose id is the event's."""
+    """Serialise an event as a server-sent event with the same id."""
     return f"id: {event.id}\ndata: {log_line(event).model_dump_json()}\n\n".encode()
 
 
 def _read(scope: Scope) -> FollowQuery:
-    """Read the query; a browser that reconnects sends the old address and the newer `Last-Event-ID`."""
+    """Read the query; a browser that reconnects sends the original address and a newer `Last-Event-ID`."""
     try:
         query = read_query(FollowQuery, scope["query_string"].decode("latin-1"))
         last = header(scope, b"last-event-id")

@@ -1,1 +1,1 @@
-"""The Model Context Protocol: the API as tools for assistants and editors, over HTTP beside it and over a pipe."""
+"""Serves the Model Context Protocol: the API as tools for assistants and editors, over HTTP and over a pipe."""

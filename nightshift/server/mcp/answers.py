@@ -1,4 +1,4 @@
-"""Answers of the tools: short, since every word is paid for by whoever asks, and with ids that hold for good."""
+"""Defines the answers of the tools: short, because clients pay for every word, and with permanent ids."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from nightshift.server.lesson_answers import LessonRow
 from nightshift.server.schemas import Answer, LogLine, TaskDetail, TaskSummary
 
 MOST_WORDS = 300
-"""Characters of a description or a reason in a list."""
+"""Maximum number of characters of a description or a reason in a list."""
 MOST_DIFF = 20_000
-"""Characters of a difference in one answer."""
+"""Maximum number of characters of a diff in one answer."""
 
 
 class Question(Answer):
-    """Question that a task waits for; `default` is what is assumed where nobody answers."""
+    """Question that a task waits for; `default` is the answer that is assumed if nobody answers."""
 
     approval_id: int
     task_id: int
@@ -40,7 +40,7 @@ class TaskLine(Answer):
 
 
 class TaskList(Answer):
-    """A page of tasks; `cursor` asks for the next one."""
+    """A page of tasks; `cursor` leads to the next page."""
 
     tasks: tuple[TaskLine, ...]
     total: int
@@ -48,7 +48,7 @@ class TaskList(Answer):
 
 
 class TaskState(Answer):
-    """How a task stands. `tests` are the counts of its last run; `questions` what it waits for; `next` what to do."""
+    """State of a task. `tests` are the counts of its last run, `questions` its open ones; `next` says what to do."""
 
     task_id: int
     status: Status
@@ -71,7 +71,7 @@ class TaskState(Answer):
 
 
 class Submission(Answer):
-    """Result of a submission. `new` is false where a task with this key was there: it is unchanged."""
+    """Result of a submission. `new` is false if a task with this key already existed, which is unchanged."""
 
     task_id: int
     status: Status
@@ -80,7 +80,7 @@ class Submission(Answer):
 
 
 class Difference(Answer):
-    """Change of a task, as a unified difference; `more` is the offset of what was cut off."""
+    """Change of a task as a unified diff; `more` is the offset of the next piece, null if there is none."""
 
     task_id: int
     before: str
@@ -99,7 +99,7 @@ class LogPage(Answer):
 
 
 class Lesson(Answer):
-    """A lesson from an earlier task; `nearness` (0 to 1) tells how near it is to what was asked."""
+    """A lesson from an earlier task; `nearness` (0 to 1) is its similarity to the search text."""
 
     lesson_id: str
     about: str
@@ -109,17 +109,17 @@ class Lesson(Answer):
 
 
 def question_of(row: ApprovalRow) -> Question:
-    """An ask without what only a page needs."""
+    """Return a question without the fields that only pages need."""
     return Question.from_values(row)
 
 
 def line_of(row: TaskSummary) -> TaskLine:
-    """A task in a list."""
+    """Return a task as a line of a list."""
     return TaskLine.from_values(row, description=_cut(row.description), reason=_cut(row.cause))
 
 
 def state_of(task: TaskDetail, questions: tuple[Question, ...]) -> TaskState:
-    """Describe the state of a task, and what its asker can do next."""
+    """Describe the state of a task, and what the client can do next."""
     last = task.iterations[-1] if task.iterations else None
     tested = next((each for each in reversed(task.iterations) if each.total is not None), None)
     return TaskState.from_values(
@@ -150,7 +150,7 @@ def _next(task: TaskDetail, questions: tuple[Question, ...]) -> str:
 
 
 def unify(difference: Diff) -> str:
-    """A difference as text, file by file."""
+    """Return a diff as text, file by file."""
     return "\n".join(line for file in difference.files for line in _file(file))
 
 
@@ -167,7 +167,7 @@ def _file(file: FileDiff) -> Iterator[str]:
 
 
 def difference_of(task_id: int, difference: Diff, offset: int) -> Difference:
-    """A piece of what a task changed, from an offset in characters on."""
+    """Return a piece of a task's diff that begins at an offset in characters."""
     text = unify(difference)
     end = offset + MOST_DIFF
     left_out = f"{difference.left_out} more files are not shown" if difference.left_out else ""
@@ -183,13 +183,13 @@ def difference_of(task_id: int, difference: Diff, offset: int) -> Difference:
 
 
 def log_text(line: LogLine) -> str:
-    """An event in a line."""
+    """Return an event as one line."""
     about = "/".join(filter(None, [f"#{line.task_id}" if line.task_id else "", line.phase, line.worker]))
     return f"{line.timestamp:%Y-%m-%d %H:%M:%SZ} {line.level} {about} {line.event}: {line.message}"
 
 
 def lesson_of(row: LessonRow) -> Lesson:
-    """A lesson without its record."""
+    """Return a lesson without its statistics."""
     return Lesson.from_values(row, lesson_id=row.id)
 
 

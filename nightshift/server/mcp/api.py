@@ -1,4 +1,4 @@
-"""How the tools reach the API: one request and its answer, over the network or in this process."""
+"""Connects the tools to the API: one request and its response, over the network or in this process."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ class Request:
 
     @property
     def address(self) -> str:
-        """The path with its query."""
+        """Path with query string."""
         return f"{self.path}?{urlencode(self.query)}" if self.query else self.path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """Its answer, not looked into yet."""
+    """Response to a request, not yet parsed."""
 
     status: int
     content: bytes
 
 
 class Api(Protocol):
-    """Port to the API's answers."""
+    """Port to the API."""
 
     async def send(self, request: Request) -> Reply:
         """Send one request.
 
         Raises:
-            NightshiftError: nobody answers it.
+            NightshiftError: the API does not respond.
         """
 
 
@@ -53,7 +53,7 @@ class OwnApi:
 
     Args:
         app: the application.
-        threads: it is called there, so that none of the server's loop waits for it.
+        threads: threads in which the application runs, so that it does not block the server's loop.
     """
 
     def __init__(self, app: Flask, threads: Executor) -> None:

@@ -1,8 +1,8 @@
-"""The server of the Model Context Protocol beside the API, as a native route: streamable HTTP at `/mcp`.
+"""Serves the Model Context Protocol beside the API, as a native route: streamable HTTP at `/mcp`.
 
-It stands behind the same guard and token as the API, whose application it calls in this process. The SDK is an
-optional package: the first request has it installed and is asked to come again. No session is kept, so that a daemon
-that starts again surprises no client.
+The route is behind the same guard and token as the API, and calls the API's application in this process. The SDK is an
+optional package: the first request starts its installation and is told to retry. No sessions are kept, so a restart of
+the daemon does not affect clients.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 class McpRoute:
-    """The route; for the server's loop.
+    """The route `/mcp`; belongs to the server's loop.
 
     Args:
         app: the API.
@@ -55,7 +55,7 @@ class McpRoute:
         await handler(scope, receive, send)
 
     async def close(self) -> None:
-        """End all requests."""
+        """Close the manager, and end all requests."""
         self._closing.set()
         if self._running:
             await asyncio.wait({self._running}, timeout=1)
@@ -84,7 +84,7 @@ class McpRoute:
             self._installing = asyncio.get_running_loop().run_in_executor(self._threads, self._ensure, EXTRA)
 
     async def _run(self, ready: asyncio.Future[App]) -> None:
-        """Run the SDK's manager, which has to be entered and left in one task."""
+        """Run the SDK's manager, which must be entered and left in the same asyncio task."""
         try:
             from mcp.server.streamable_http_manager import StreamableHTTPSessionManager  # noqa: PLC0415  an extra
             from mcp.server.transport_security import TransportSecuritySettings  # noqa: PLC0415  as above
@@ -92,7 +92,7 @@ class McpRoute:
             from nightshift.server.mcp.tools import make_server  # noqa: PLC0415  as above
 
             server = make_server(OwnApi(self._app, self._threads))
-            open_to_all = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the guard sees to that
+            open_to_all = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the guard checks the Host
             server.streamable_http_app(stateless_http=True, transport_security=open_to_all)
             manager: StreamableHTTPSessionManager = server.session_manager
             async with contextlib.AsyncExitStack() as stack:

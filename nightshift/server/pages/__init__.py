@@ -1,1 +1,1 @@
-"""The pages: their table, their frame, and what they come with."""
+"""Serves the pages: their table, their frame, and the data sent with them."""

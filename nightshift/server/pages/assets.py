@@ -1,8 +1,9 @@
-"""Static files: read once at the start, served from memory under an address that changes with their content.
+"""Serves static files from memory, read once at the start, under an address that changes with their content.
 
-The address holds a digest of all files, so a browser may keep each forever and still never mixes two versions: the
-modules of a page import each other relatively, under the same digest. A plain `/static/…` address is served as well, to
-be looked up anew each time. A native route, for a page's dozens of small files should not queue for Flask's threads.
+The address contains a digest of all files. So a browser may cache each file forever and never mixes two versions: the
+modules of a page import each other relatively, under the same digest. A plain `/static/…` address works as well, but
+browsers must revalidate it each time. This is a native route, because a page's dozens of small files should not queue
+for Flask's threads.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ MEDIA = {
     ".txt": "text/plain; charset=utf-8",
 }
 BASE = "base.css"
-"""Style sheet that all pages share, put together at the start: one request blocks the first paint instead of four."""
+"""Style sheet shared by all pages, concatenated at the start: one request blocks the first paint instead of four."""
 _PARTS = ("vendor/pico.css", "style.css", "app/parts.css", "app/queue.css")
 _IMPORT = re.compile(r"""^\s*(?:import|export)\b[^'"();]*?from\s*['"](\.[^'"]+)['"]""", re.MULTILINE)
 _VENDORED_IMPORT = re.compile(r"""\bfrom\s*"(\./[^"]+)\"""")
@@ -46,7 +47,7 @@ class Assets:
     """The files of a folder.
 
     Args:
-        folder: it is read whole; files of other kinds than those of `MEDIA` are left out.
+        folder: read recursively; files with a suffix that is not in `MEDIA` are ignored.
     """
 
     def __init__(self, folder: Path = FOLDER) -> None:
@@ -62,19 +63,19 @@ class Assets:
         return name in self._files
 
     def url(self, name: str) -> str:
-        """The lasting address of a file.
+        """Return the versioned address of a file.
 
         Raises:
-            KeyError: there is no such file.
+            KeyError: the file does not exist.
         """
         self._files[name]
         return f"{PREFIX}{self._version}/{name}"
 
     def modules(self, script: str) -> list[str]:
-        """The script and all modules that it imports at its start, directly or not.
+        """Return the script and all modules that it imports statically, directly or not.
 
         Raises:
-            KeyError: one of them does not exist.
+            KeyError: one of the modules does not exist.
         """
         all_modules, seen = [script], {script}
         for name in all_modules:
@@ -84,7 +85,7 @@ class Assets:
         return all_modules
 
     def _imports(self, name: str) -> tuple[str, ...]:
-        """List the modules that a module imports itself; most modules are asked of by every page."""
+        """List the modules that a module imports directly. Cached, because pages share most modules."""
         if name not in self._imported:
             pattern = _VENDORED_IMPORT if name.startswith("vendor/") else _IMPORT
             named = pattern.findall(self._files[name].body.decode())
@@ -99,7 +100,7 @@ class Assets:
                 raise Refused(405, f"{scope['method']} is not possible here", headers=[(b"allow", b"GET, HEAD")])
             version, _, name = scope["path"].removeprefix(PREFIX).partition("/")
             is_lasting = version == self._version
-            # An old page may ask for an old version after an update; it gets what there is, but may not keep it.
+            # After an update, an old page may request an old version. It gets the current file, but must not cache it.
             wanted = name if version.startswith("v-") else scope["path"].removeprefix(PREFIX)
             if not (asset := self._files.get(wanted)):
                 raise Refused(404, "there is nothing at this address")

@@ -1,7 +1,7 @@
-"""Data in a page: answers of the API, made by the views of the API.
+"""Embeds answers of the API in a page, made by the views of the API.
 
-A script that has its first answers at hand draws at once. The answers are those that a request would get, masked alike;
-they stand in a `<script type="application/json">`, which no browser runs.
+A script that has its first answers can draw at once. The answers are the same as for a request, with secrets masked.
+They are in a `<script type="application/json">` element, which browsers do not run.
 """
 
 from __future__ import annotations
@@ -24,19 +24,20 @@ _BY_NAME = {f"api.{endpoint.name}": endpoint for endpoint in ENDPOINTS}
 
 
 def boot_data(context: AppContext, routes: Map, page: Page, where: Mapping[str, int | str]) -> str:
-    """The page's data as JSON that may stand in a `<script>` element.
+    """Return the page's data as JSON that is safe inside a `<script>` element.
 
-    `after` is the newest event before any answer was made: what happened later comes over the stream, so nothing falls
-    between. `answers` are by address; `page` holds its `name` and `where`, the parameters of its address.
+    `after` is the id of the newest event before any answer was made; later events come over the stream, so none is
+    missed. `answers` maps addresses to answers; `page` holds the page's `name` and `where`, the parameters of its
+    address.
 
     Raises:
-        UnknownTask, UnknownApproval, UnknownCommit: what the page is about does not exist.
+        UnknownTask, UnknownApproval, UnknownCommit: the subject of the page does not exist.
     """
     after = context.events.newest_id()
     bodies = {address: _answer(context, routes, address) for address in (each.format(**where) for each in page.preload)}
     answers = ",".join(f"{json.dumps(address)}:{body}" for address, body in bodies.items() if body)
     about = json.dumps({"name": page.name, "where": dict(where)})
-    # A text could end the element, or begin a comment; in JSON such a sign stands in strings alone.
+    # A `<` could end the element or begin a comment; in JSON it occurs only inside strings.
     return f'{{"after":{after},"page":{about},"answers":{{{answers}}}}}'.replace("<", "\\u003c")
 
 
@@ -49,5 +50,5 @@ def _answer(context: AppContext, routes: Map, address: str) -> str | None:
     except (UnknownTask, UnknownApproval, UnknownCommit):
         raise
     except (NightshiftError, BadQuery, HTTPException):
-        return None  # the script asks again, and shows what the API says
+        return None  # the script repeats the request and shows the error
     return body_of(context, reply.answer) if isinstance(reply, Reply) else None

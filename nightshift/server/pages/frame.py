@@ -1,4 +1,4 @@
-"""The pages. The server makes the frame and what the page comes with; its script draws it and keeps it up to date."""
+"""Serves the pages: the server renders the frame and the embedded data; a script draws the page and updates it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _Q = TypeVar("_Q", bound=Query)
 
 
 class Pages:
-    """The views; each answers one address."""
+    """Views that are not drawn by a script; each serves one address."""
 
     def __init__(self, context: AppContext) -> None:
         self._context = context
@@ -44,16 +44,16 @@ class Pages:
         raise UnknownTask(task_id)
 
     def login(self) -> str:
-        """The form for the token; the answer to it is not Flask's."""
+        """Render the form for the token; Flask does not handle its submission."""
         return render_template("login.html", here="login", wrong=_query(LoginQuery).wrong)
 
     def icon(self) -> BaseResponse:
-        """Return the icon that browsers ask for on pages that name no icon."""
+        """Redirect to the icon, for browsers that request `/favicon.ico`."""
         return redirect("static/icons/idle.svg")
 
 
 def register(app: Flask, context: AppContext, assets: Assets) -> None:
-    """Add all pages."""
+    """Register all pages."""
     pages, blueprint = Pages(context), Blueprint("pages", __name__)
     for page in PAGES:
         blueprint.add_url_rule(page.rule, page.name, _draw(context, assets, app.url_map, page))
@@ -68,17 +68,17 @@ def register(app: Flask, context: AppContext, assets: Assets) -> None:
 
 
 def add_filter(app: Flask, mask: Callable[[str], str]) -> None:
-    """Give the templates the filter `shown`, which takes secrets out of a text and makes it printable."""
+    """Add the template filter `shown`, which masks secrets in a text and makes it printable."""
     app.jinja_env.filters["shown"] = lambda text: printable(mask(text), max_chars=MAX_SHOWN_CHARS)
 
 
 def _addresses(assets: Assets, root: str) -> dict[str, Any]:
-    """Return the values with which templates write addresses, all relative to the page's own."""
+    """Return the template variables that build addresses, all relative to the page's own address."""
     return {"root": root, "asset": lambda name: root + assets.url(name)[1:]}
 
 
 def _draw(context: AppContext, assets: Assets, routes: Map, page: Page) -> Callable[..., str]:
-    """The view of a page that a script draws."""
+    """Build the view of a page that a script draws."""
     modules = assets.modules(page.script)
     styles = [page.style] if page.style in assets else []
 

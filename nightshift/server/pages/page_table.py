@@ -1,4 +1,4 @@
-"""The pages as one table: routes, navigation and what each comes with are made from it."""
+"""Lists all pages in one table, from which routes, navigation and embedded data are made."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ ENDED = "/api/tasks?limit=10&sort=ended&status=done%2Cfailed%2Ccancelled"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A page that a script draws: `static/pages/<name>.js`, and beside it `<name>.css` where it has rules of its own.
+    """A page that a script draws: `static/pages/<name>.js`, and optionally `<name>.css` beside it.
 
-    `path` is written as an endpoint's: `/task/{task_id}`. `preload` are addresses of the API whose answers come with
-    the page, so that it is drawn without a request; parameters of the path may stand in them. The first one that
-    answers 404 makes the page a 404; what fails otherwise is left to the script, which asks again and shows the error.
-    Parameters are numbers, except those in `texts`. `key` is what is pressed after `g` to go there; a page without one
-    is not in the navigation. One that `needs_hub` is nowhere without a hub.
+    `path` has the syntax of an endpoint's path: `/task/{task_id}`. `preload` lists addresses of the API whose answers
+    are sent with the page, so that it can be drawn without a request; they may contain the path's parameters. If an
+    address answers that the subject does not exist, the page is a 404. Other errors are left to the script, which
+    repeats the request and shows the error. Parameters are numbers, except those in `texts`. `key` is the key to press
+    after `g` to open the page; a page without one is not in the navigation. A page with `needs_hub` does not exist
+    without a hub.
     """
 
     name: str
@@ -32,17 +33,17 @@ class Page:
 
     @property
     def rule(self) -> str:
-        """The path as Flask's router writes it."""
+        """The path in the syntax of Flask's router."""
         return flask_rule(self.path, self.texts)
 
     @property
     def script(self) -> str:
-        """The name of its script among the static files."""
+        """The name of the page's script among the static files."""
         return f"pages/{self.name}.js"
 
     @property
     def style(self) -> str:
-        """The name of its stylesheet, which need not exist."""
+        """The name of the page's stylesheet, which need not exist."""
         return f"pages/{self.name}.css"
 
 

@@ -1,1 +1,1 @@
-"""Proof of a commit for others: one page, and how to check it without Nightshift."""
+"""Builds the proof of a commit for other people: one page that explains how to check it without Nightshift."""

@@ -1,8 +1,8 @@
-"""A commit's proof: task, change, verdict, evidence and digests as one HTML file that needs nothing else.
+"""Builds a commit's proof: task, change, verdict, evidence and digests as one self-contained HTML file.
 
-It is made to be handed to somebody who has neither this machine nor Nightshift. So it has no script and loads nothing,
-its texts are escaped, secrets are masked, and folders of this machine are named by what they are. Of held-out cases it
-tells how many there were: whoever reads the page may be the next to write code for them.
+The file is meant for a reader who has neither this machine nor Nightshift. So it has no script and loads nothing, its
+texts are escaped, secrets are masked, and folders of this machine are replaced by placeholders. Of held-out cases it
+gives only the number, because a reader may later write code for these cases.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ WORTH: Mapping[Label, str] = {
     Label.REMOVED: "files were taken away, and the tests that are left passed",
     Label.DOUBTFUL: "the tests passed, and something speaks against them; it was not integrated unasked",
 }
-"""Worth of a label, for a reader who has no manual."""
+"""Meaning of each label, for a reader without the manual."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class Proof:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """A commit whose proof is wanted. `task` is what its owner asked for, None where this home does not know it."""
+    """A commit to prove. `task` is the task that led to it, None if this installation does not have the task."""
 
     repo: str
     commit: str
@@ -62,7 +62,7 @@ class Subject:
 
 
 def subject_of(queue: QueueManager, entry: Commit) -> Subject:
-    """The commit of an entry of the ledger, with its task as far as it is kept."""
+    """Return the commit of a ledger entry, with its task if it still exists."""
     try:
         task = queue.get(entry.task_id)
     except UnknownTask:
@@ -71,13 +71,13 @@ def subject_of(queue: QueueManager, entry: Commit) -> Subject:
 
 
 def proof_of(git: GitManager, subject: Subject, mask: Mask) -> Proof:
-    """Read a commit and its note, and write the page.
+    """Read a commit and its note, and render the page.
 
     Raises:
-        UnknownCommit: there is none.
-        NoEvidence: it has no note, or is a draft.
-        UnreadableNote: what it has is none.
-        GitError: the repository cannot be read.
+        UnknownCommit: the commit does not exist.
+        NoEvidence: the commit has no note of its own, or is a draft.
+        UnreadableNote: the note cannot be parsed.
+        GitError: the repository cannot be read, or the change has too many files.
     """
     commit = git.resolve(subject.repo, subject.commit)
     text, facts = git.read_note(subject.repo, commit), git.describe(subject.repo, commit)
@@ -131,7 +131,7 @@ def _differences(note: Note, trees: tuple[Tree, Tree], shown: Callable[[str], st
 
 
 def _without_folders(mask: Mask, repo: Path) -> Mask:
-    """Masks secrets, and the folders by which one would know this machine and who sits at it."""
+    """Return a mask that also hides folders that would identify this machine and its user."""
     folders = {str(repo): "(repository)", str(repo.resolve()): "(repository)", str(Path.home()): "~"}
     paths = sorted((each for each in folders if each != "/"), key=len, reverse=True)
 

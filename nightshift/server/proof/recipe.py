@@ -1,4 +1,4 @@
-"""The commands by which anybody checks a commit of the agent's himself: git, a shell and pytest, nothing of ours."""
+"""Lists commands with which anybody can check a commit of the agent, using only git, a shell and pytest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _REF = "refs/notes/nightshift"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """Some commands for a shell in a clone of the repository: what they show, and what has to come out."""
+    """Commands for a shell in a clone of the repository: their purpose, and the expected output."""
 
     title: str
     commands: str
@@ -24,11 +24,11 @@ class Part:
 
 
 def recipe(note: Note, digests: dict[str, str], note_digest: str, *, added: frozenset[str]) -> list[Part]:
-    """The parts in their order.
+    """Return the parts of the check, in order.
 
     Args:
         note: the evidence of the commit.
-        digests: path to the SHA-256 of each file that the commit holds and changed.
+        digests: maps the path of each changed file that the commit contains to its SHA-256.
         note_digest: the SHA-256 of the note.
         added: paths of the commit that its parent does not have.
     """
@@ -75,7 +75,7 @@ def _tests(note: Note, added: frozenset[str]) -> Iterator[Part]:
 
 
 def _run(note: Note) -> str:
-    """Return the command that runs the tests; empty where that is not known without the project."""
+    """Return the command that runs the tests; empty if it cannot be known without the project."""
     if note.command:
         return " ".join(map(quote, note.command))
     tests = [*note.tests, *note.own_tests] or list(note.evidence.suites)

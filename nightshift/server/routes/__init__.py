@@ -1,1 +1,1 @@
-"""The API by areas: each module holds the contract and the views of one."""
+"""Contains the API by resource: each module holds the contracts and the views of one."""

@@ -1,4 +1,4 @@
-"""Questions of tasks to their owner, and his answers."""
+"""Serves the questions of tasks to the owner, and accepts the answers."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ routes = Routes()
 
 @routes.endpoint("GET", "/api/approvals")
 def list_approvals(context: AppContext, query: ApprovalsQuery) -> Approvals:
-    """List the questions to the owner, oldest first; the newest 500 at most."""
+    """List the questions to the owner, oldest first; at most the newest 500."""
     rows = context.queue.approvals(open_only=query.open, task_id=query.task)
     return Approvals(approvals=[_row(context, each) for each in rows])
 
 
 @routes.endpoint("GET", "/api/decisions")
 def list_decisions(context: AppContext, query: DecisionsQuery) -> Decisions:
-    """List the owner's decisions on what tasks asked, newest first, page by page."""
+    """List the owner's decisions on questions of tasks, newest first, page by page."""
     rows = context.queue.decisions(query.limit + 1, query.after)
     page = rows[: query.limit]
     after = page[-1].id if len(rows) > len(page) else None
@@ -41,16 +41,16 @@ def list_decisions(context: AppContext, query: DecisionsQuery) -> Decisions:
 
 @routes.endpoint("POST", "/api/approvals/{approval_id}")
 def decide_approval(context: AppContext, approval_id: int, body: DecisionIn) -> ApprovalRow:
-    """Grant or deny what a task asked for; with its last answer the task goes on."""
+    """Grant or deny a request of a task; after its last answer the task continues."""
     decided = wait_for(context.queue.decide(approval_id, body.granted, body.answer))
     return _row(context, decided)
 
 
 @routes.endpoint("POST", "/api/decisions")
 def decide_several(context: AppContext, body: DecisionsIn) -> Decided:
-    """Grant or deny several asks at once; what cannot be decided is told, and the others are."""
+    """Grant or deny several requests at once; the answer lists those that could not be decided, and why."""
     queue = context.queue
-    # The text of a grant would answer a question; the remark is none.
+    # With a grant, the text would become the answer to a question; the remark is not meant as one.
     questions = {each.id for each in queue.approvals() if each.ask.kind is AskKind.QUESTION}
     asked = dict.fromkeys(body.approvals)
     remark = {each: "" if body.granted and each in questions else body.remark for each in asked}
@@ -66,7 +66,7 @@ def decide_several(context: AppContext, body: DecisionsIn) -> Decided:
 
 @routes.endpoint("POST", "/api/approvals/{approval_id}/answer")
 def answer_question(context: AppContext, approval_id: int, body: AnswerIn) -> ApprovalRow:
-    """Answer what a task asked; refused (409) where the ask is a decision and no question."""
+    """Answer a question of a task; refused (409) if it is not a question but a request to grant or deny."""
     answered = wait_for(context.queue.answer(approval_id, body.answer))
     return _row(context, answered)
 

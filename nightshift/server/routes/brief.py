@@ -1,4 +1,4 @@
-"""The morning brief, and what is done about it: marked as read, and causes of failures settled."""
+"""Serves the morning brief: reading it, marking it as read, and settling causes of failures."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from nightshift.server.settling import CauseSettled, CausesQuery, SettleIn, caus
 routes = Routes()
 
 MOST_CAUSES, SHOWN = 20, 20
-"""So many causes are named, and so many tasks of each."""
+"""Maximum numbers of causes in an answer, and of tasks for each cause."""
 
 
 class BriefQuery(Query):
-    """Since when to tell."""
+    """Begin of the brief's span."""
 
     since: Literal[Span.READ, Span.NIGHT, Span.TODAY] | Time = Field(
         Span.READ,
@@ -37,7 +37,7 @@ class BriefQuery(Query):
 
 
 class BriefPart(Answer):
-    """One part of the line; `address` is the page that shows exactly what it counts."""
+    """One part of the brief's line; `address` is the page that lists exactly what the part counts."""
 
     topic: Topic
     text: str
@@ -55,9 +55,9 @@ class FailedRow(Answer):
 
 
 class CauseRow(Answer):
-    """Why some tasks failed. `title` says it in a line, `module` is the missing module where that is the cause.
+    """Cause of failed tasks. `title` states it in one line; `module` is the missing module if that is the cause.
 
-    `count` counts all its tasks, `tasks` are the first of them.
+    `count` counts all tasks of the cause; `tasks` are the first of them.
     """
 
     id: str
@@ -69,16 +69,17 @@ class CauseRow(Answer):
 
 
 class Causes(Answer):
-    """The commonest causes of failures; `more_causes` counts the others."""
+    """The most frequent causes of failures; `more_causes` counts the others."""
 
     causes: list[CauseRow]
     more_causes: int
 
 
 class BriefAnswer(Answer):
-    """Results of the work since ≤ t < until. `line` is all `parts` in one; `read_at` is up to when it was read.
+    """Results of the work for since ≤ t < until.
 
-    `done` counts tasks, those that needed no change among them; the other figures are those of the parts.
+    `line` joins all `parts`; `read_at` is the time up to which the brief was read. `done` counts finished tasks,
+    including those that needed no change; the other figures are those of the parts.
     """
 
     since: Moment
@@ -100,7 +101,7 @@ class BriefAnswer(Answer):
 
 
 class ReadIn(BaseModel):
-    """Up to when the brief was read: the `until` of the one that was shown, or an earlier time to undo that."""
+    """Time up to which the brief was read: the `until` of the brief that was shown, or an earlier time to undo that."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -108,7 +109,7 @@ class ReadIn(BaseModel):
 
 
 class ReadUpTo(Answer):
-    """Up to when the brief was read now, and up to when it was before."""
+    """Time up to which the brief is now read, and the previous value."""
 
     read_at: Moment
     before: Moment | None
@@ -116,7 +117,7 @@ class ReadUpTo(Answer):
 
 @routes.endpoint("GET", "/api/brief")
 def show_brief(context: AppContext, query: BriefQuery) -> BriefAnswer:
-    """Show the results of the work since its owner last looked."""
+    """Show the results of the work since the owner last read the brief, or of another span."""
     now = context.clock()
     if isinstance(query.since, str):
         since, until = context.reads.find_span(Span(query.since), now)
@@ -128,20 +129,20 @@ def show_brief(context: AppContext, query: BriefQuery) -> BriefAnswer:
 
 @routes.endpoint("GET", "/api/causes")
 def list_causes(context: AppContext, query: CausesQuery) -> Causes:
-    """List the causes of failed tasks that were not tried again, the commonest first."""
+    """List the causes of failed tasks that were not retried, most frequent first."""
     common_causes = causes(context, query)
     return Causes(**_cause_fields(common_causes, context.mask))
 
 
 @routes.endpoint("POST", "/api/causes/{cause_id}/retry")
 def settle_cause(context: AppContext, cause_id: str, body: SettleIn | None) -> CauseSettled:
-    """Settle a cause, and try all tasks that failed for it again; what became of each is told."""
+    """Settle a cause and retry all tasks that failed for it; the answer has the result for each task."""
     return settle(context, cause_id, body or SettleIn())
 
 
 @routes.endpoint("POST", "/api/brief/read")
 def read_brief(context: AppContext, body: ReadIn) -> ReadUpTo:
-    """Mark the brief as read up to a time: the next one begins there."""
+    """Mark the brief as read up to a time, at which the next one begins."""
     if body.until > context.clock():
         raise InvalidTask({"until": "lies in the future; send the `until` of the brief that was read"})
     before = context.reads.find_read_time()
@@ -150,7 +151,7 @@ def read_brief(context: AppContext, body: ReadIn) -> ReadUpTo:
 
 
 def brief_answer(summary: Brief, read_at: Moment | None, mask: Mask) -> BriefAnswer:
-    """The brief as the API shows it."""
+    """Return the brief as the API shows it."""
     parts = [
         BriefPart(topic=part.topic, text=part.text, address=_address(part.topic, summary))
         for part in brief.parts_of(summary.figures)
@@ -166,7 +167,7 @@ def brief_answer(summary: Brief, read_at: Moment | None, mask: Mask) -> BriefAns
 
 
 def _cause_fields(causes: Sequence[Cause], mask: Mask) -> dict[str, Any]:
-    """The fields that tell of causes."""
+    """Return the fields of an answer that list causes."""
     return {
         "causes": [cause_row(cause, mask) for cause in causes[:MOST_CAUSES]],
         "more_causes": max(0, len(causes) - MOST_CAUSES),
@@ -174,7 +175,7 @@ def _cause_fields(causes: Sequence[Cause], mask: Mask) -> dict[str, Any]:
 
 
 def cause_row(cause: Cause, mask: Mask) -> CauseRow:
-    """The cause as the API shows it."""
+    """Return a cause as the API shows it."""
     tasks = [
         FailedRow(
             task_id=task.id,

@@ -1,4 +1,4 @@
-"""Commits: listing, reading, verifying, reverting, integrating, discarding, and finding by a name."""
+"""Serves commits: listing, reviewing, verifying, reverting, integrating, discarding, and finding them by name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class CheckLine(Answer):
-    """One thing that was looked at: `CHANGED` is other than then and refutes nothing, `FAILED` refutes."""
+    """Result of one check: `CHANGED` differs from the evidence but refutes nothing; `FAILED` refutes."""
 
     what: str
     standing: Standing
@@ -36,7 +36,7 @@ class CheckLine(Answer):
 
 
 class Run(Answer):
-    """A verification that runs: since when, what it does now, and the checks that it has come to."""
+    """A running verification: when it started, what it does now, and the checks made so far."""
 
     since: Moment
     doing: str
@@ -44,7 +44,7 @@ class Run(Answer):
 
 
 class Outcome(Answer):
-    """How one ended. `took_s` is the whole time from the request on; `sentence` is the judgement with its reason."""
+    """Result of a verification. `took_s` counts from the request on; `sentence` is the judgement with its reason."""
 
     judgement: Judgement
     sentence: str
@@ -54,9 +54,9 @@ class Outcome(Answer):
 
 
 class Verification(Answer):
-    """Verification of a commit: `run` is null while none runs, `last` where none has ended.
+    """Verification of a commit: `run` is null if none is running, `last` is null if none has ended.
 
-    `busy_with` is the task whose commit is verified instead, null where none is: there is one slot.
+    Only one verification runs at a time: `busy_with` is the task whose commit is verified instead, else null.
     """
 
     commit: str
@@ -66,7 +66,7 @@ class Verification(Answer):
 
 
 def verification(context: AppContext, entry: Commit) -> Verification:
-    """Describe the verification of a commit of the ledger."""
+    """Return the state of the verification of a commit of the ledger."""
     (now, last), mask = context.verifying.standing(entry), context.mask
     mine = now if now and now.commit == entry.commit else None
     return Verification(
@@ -87,19 +87,19 @@ def _lines(checks: Sequence[Check], mask: Mask) -> list[CheckLine]:
 
 @routes.endpoint("GET", "/api/commits")
 def list_commits(context: AppContext, query: CommitsQuery) -> Commits:
-    """List the commits that were made, newest first, page by page."""
+    """List commits, newest first, page by page."""
     return _reviewing(context).commits(query)
 
 
 @routes.endpoint("POST", "/api/commits/reviewed")
 def review_commits(context: AppContext, body: ReviewIn) -> Reviewed:
-    """Mark one commit as read, or all; or take that back by the ids of their rows."""
+    """Mark one commit or all as read, or mark commits as unread again by the ids of their rows."""
     return _reviewing(context).review(body)
 
 
 @routes.endpoint("GET", "/api/commit/{commit}/proof", media="text/html")
 def download_proof(context: AppContext, commit: str) -> Response:
-    """Download the proof of a commit, as one HTML file that needs nothing else; `commit` is the beginning of its id."""
+    """Download the proof of a commit as one self-contained HTML file; `commit` is the beginning of its id."""
     proof = context.proof(_reviewing(context).entry(commit))
     headers = {"Content-Disposition": f'attachment; filename="{proof.name}"'}
     return Response(proof.html, headers=headers, mimetype="text/html")
@@ -113,7 +113,7 @@ def show_verification(context: AppContext, commit: str) -> Verification:
 
 @routes.endpoint("POST", "/api/commit/{commit}/verify", answers={202: Verification})
 def verify_again(context: AppContext, commit: str) -> Reply:
-    """Begin to run the evidence of a commit again; there is one slot, and 409 says whose commit is in it."""
+    """Start to run the evidence of a commit again; only one runs at a time, and 409 says for which commit."""
     entry = _reviewing(context).entry(commit)
     context.verifying.begin(entry)
     return Reply(answer=verification(context, entry), status=202)
@@ -121,7 +121,7 @@ def verify_again(context: AppContext, commit: str) -> Reply:
 
 @routes.endpoint("POST", "/api/commit/{commit}/verify/cancel", answers={202: Verification})
 def cancel_verification(context: AppContext, commit: str) -> Reply:
-    """End the verification of a commit at once; what was known of it stays."""
+    """Cancel the verification of a commit at once; its last result is kept."""
     entry = _reviewing(context).entry(commit)
     context.verifying.cancel(entry)
     return Reply(answer=verification(context, entry), status=202)
@@ -135,31 +135,34 @@ def review_task(context: AppContext, task_id: int) -> Reviewed:
 
 @routes.endpoint("POST", "/api/task/{task_id}/revert")
 def revert_task(context: AppContext, task_id: int, body: RevertIn | None) -> Reverted:
-    """Revert what a task integrated, by a commit on top; answers when it is made, after running tests."""
+    """Revert the integrated commits of a task by a new commit; the response comes when it is made, after a test run."""
     how = body or RevertIn()
     return _wait_for(context.commit_actions.revert(task_id, how.force, how.reapply))
 
 
 @routes.endpoint("POST", "/api/task/{task_id}/integrate")
 def integrate_task(context: AppContext, task_id: int, body: IntegrateIn | None) -> Integrated:
-    """Integrate the commit that waits on the branch of a task, after running its tests; asking twice is harmless."""
+    """Integrate the commit that waits on the branch of a task, after running its tests.
+
+    A second request is harmless.
+    """
     return _wait_for(context.commit_actions.integrate(task_id, (body or IntegrateIn()).force))
 
 
 @routes.endpoint("POST", "/api/task/{task_id}/discard")
 def discard_task(context: AppContext, task_id: int) -> Discarded:
-    """Remove the branch on which a commit of a task waits; the answer names the command that makes it again."""
+    """Remove the branch on which a commit of a task waits; the answer has the command that restores the branch."""
     return _wait_for(context.commit_actions.discard(task_id))
 
 
 @routes.endpoint("GET", "/api/resolve")
 def resolve_name(context: AppContext, query: NameQuery) -> Named:
-    """Look up the task and the commit of a name: a number, or the beginning of a commit's id or of a branch."""
+    """Find the task and the commit for a name: a number, or the beginning of a commit id or of a branch name."""
     return Naming(context.database, context.queue, context.events, context.mask).find(query.name, query.repo)
 
 
 def _wait_for(asked: Future[T]) -> T:
-    """Wait until an action on a commit is over, tests included."""
+    """Wait until an action on a commit is done, tests included."""
     try:
         return asked.result(COMMIT_WALL_S)
     except CancelledError:

@@ -1,4 +1,4 @@
-"""The environments of repositories: which are kept, what is in them, and what was left out."""
+"""Serves the environments of repositories: which are stored, what they contain, and what was left out."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ routes = Routes()
 
 
 class EnvironmentRow(Answer):
-    """A part of an environment that was made: of one kind, for all repositories that declare the same.
+    """A built part of an environment: of one kind, shared by all repositories with the same declaration.
 
-    `sources` are the files that declared it first, `packages` what it holds, name to version, `services` those that
-    are started for its tests. `remarks` say what was left out, and why.
+    `sources` are the files that declared it first, `packages` maps its packages to versions, and `services` are those
+    that are started for tests. `remarks` say what was left out, and why.
     """
 
     name: str
@@ -30,7 +30,7 @@ class EnvironmentRow(Answer):
 
 
 class KeptEnvironments(Answer):
-    """Stored environments, used last first, and their size together."""
+    """Stored environments, most recently used first, and their total size."""
 
     environments: list[EnvironmentRow]
     size_bytes: int
@@ -38,7 +38,7 @@ class KeptEnvironments(Answer):
 
 @routes.endpoint("GET", "/api/environments")
 def list_environments(context: AppContext) -> KeptEnvironments:
-    """List the environments that were made of what repositories declare."""
+    """List the environments that were built from the declarations of repositories."""
     rows = [
         EnvironmentRow.from_values(
             environment,

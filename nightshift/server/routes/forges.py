@@ -1,4 +1,4 @@
-"""The door for webhooks of forges: whoever shows the right signature has the daemon look at its forges now."""
+"""Accepts webhooks of forges: a request with the right signature makes the daemon poll its forges now."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ routes = Routes()
 
 
 class Hinted(Answer):
-    """The repositories at forges that are looked at now."""
+    """The repositories at forges that are polled now."""
 
     looking_at: list[str]
 
 
 @routes.endpoint("POST", HOOK_PATH)
 def take_hook(context: AppContext) -> Hinted:
-    """Take a webhook of GitHub, GitLab, Gitea or Forgejo; it needs its signature, and no token."""
+    """Accept a webhook of GitHub, GitLab, Gitea or Forgejo; it needs a signature, but no token."""
     headers = {name.lower(): value for name, value in request.headers.items()}
     return Hinted(looking_at=list(context.forge_hook(headers, request.get_data())))

@@ -1,4 +1,4 @@
-"""The hub that several machines share: its nodes and tasks, seen and steered from any of them."""
+"""Serves the hub that several machines share: its nodes and tasks, shown and controlled from any of them."""
 
 from __future__ import annotations
 
@@ -25,37 +25,37 @@ routes = Routes()
 
 @routes.endpoint("GET", "/api/hub")
 def show_hub(context: AppContext) -> HubState:
-    """Show the nodes of the hub, the number of tasks of each status, and whether it answers; 404 without a hub."""
+    """Show the hub's nodes, the number of tasks of each status, and whether it is reachable; 404 without a hub."""
     return state_of(_hub(context))
 
 
 @routes.endpoint("GET", "/api/hub/tasks")
 def list_hub_tasks(context: AppContext, query: HubTasksQuery) -> HubTasks:
-    """List the tasks of all nodes, open ones first, then the newest that ended; ids are the hub's."""
+    """List the tasks of all nodes, open ones first, then the newest ended ones; ids are those of the hub."""
     return tasks_of(_hub(context), query)
 
 
 @routes.endpoint("POST", "/api/hub/tasks/{task_id}/cancel")
 def cancel_hub_task(context: AppContext, task_id: int) -> HubActed:
-    """Cancel a task, whichever node has it: that node ends it within a moment."""
+    """Cancel a task on whatever node it is; that node ends it within a moment."""
     return _answer_act(task_id, _hub(context).act(HubAct.CANCEL, task_id))
 
 
 @routes.endpoint("POST", "/api/hub/tasks/{task_id}/retry")
 def retry_hub_task(context: AppContext, task_id: int) -> HubActed:
-    """Queue a task again that failed or was cancelled; any node may take it."""
+    """Queue a failed or cancelled task again; any node may take it."""
     return _answer_act(task_id, _hub(context).act(HubAct.RETRY, task_id))
 
 
 @routes.endpoint("POST", "/api/hub/tasks/{task_id}/priority")
 def prioritise_hub_task(context: AppContext, task_id: int, body: PriorityIn) -> HubActed:
-    """Let a task be claimed sooner (a higher priority) or later."""
+    """Set a task's priority; tasks of a higher priority are claimed sooner."""
     return _answer_act(task_id, _hub(context).act(HubAct.PRIORITISE, task_id, body.priority))
 
 
 @routes.endpoint("POST", "/api/hub/pause")
 def pause_hub(context: AppContext, body: HubPauseIn | None) -> HubPaused:
-    """Let no node take a task; what runs goes on."""
+    """Stop all nodes from taking tasks; running tasks continue."""
     reason = body.reason if body else ""
     _hub(context).pause(reason)
     return HubPaused(paused=reason)
@@ -63,14 +63,14 @@ def pause_hub(context: AppContext, body: HubPauseIn | None) -> HubPaused:
 
 @routes.endpoint("POST", "/api/hub/resume")
 def resume_hub(context: AppContext) -> HubPaused:
-    """Let nodes take tasks again."""
+    """Allow nodes to take tasks again."""
     _hub(context).pause(None)
     return HubPaused(paused=None)
 
 
 @routes.endpoint("POST", "/api/hub/nodes/{node}/drain")
 def drain_node(context: AppContext, node: str, body: HubDrainIn | None) -> HubDrained:
-    """Let a node (its id or name) take nothing new, or with `draining` false take tasks again; what it has goes on."""
+    """Stop a node (id or name) from taking new tasks, or with `draining` false undo that; running tasks continue."""
     draining = body.draining if body else True
     status = _hub(context).drain(node, draining=draining)
     return HubDrained(id=status.id, name=status.name, draining=draining)

@@ -1,4 +1,4 @@
-"""The log: pages of events; the live stream is served outside Flask."""
+"""Serves pages of the log; the live stream is served outside Flask."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from nightshift.server.schemas import Logs, log_line, logs_of
 from nightshift.storage.db.event_log import LogPage, LogReader
 
 DOWNLOAD_PAGE = 500
-"""Events that a download reads at a time."""
+"""Number of events that a download reads at a time."""
 routes = Routes()
 
 
 @routes.endpoint("GET", "/api/logs")
 def list_logs(context: AppContext, query: LogsQuery) -> Logs:
-    """Events, oldest first: those behind `after`, before `before`, since `at`, or the newest."""
+    """List events, oldest first: those after `after`, before `before`, since `at`, or the newest."""
     check_place(query)
     return logs_of(_page(context, query))
 
 
 @routes.endpoint("GET", "/api/logs/download", media="application/x-ndjson")
 def download_logs(context: AppContext, query: TextQuery) -> Response:
-    """Download all events that pass the filter, oldest first, up to the newest of now: a JSON object a line."""
+    """Download all events that pass the filter, oldest first, up to the newest one: one JSON object per line."""
     headers = {"Content-Disposition": f'attachment; filename="nightshift-{utc_now():%Y%m%d-%H%M%S}.jsonl"'}
     end = min(context.events.newest_id(), (query.before or 2**63) - 1)
     pages = context.events.pages(query.wanted, query.accepts())
@@ -36,7 +36,7 @@ def download_logs(context: AppContext, query: TextQuery) -> Response:
 
 
 def _read_lines(context: AppContext, pages: LogReader, reached: int, end: int) -> Iterator[str]:
-    """Read events a page at a time, so that the size of the log does not matter."""
+    """Read events one page at a time, so that memory use does not depend on the size of the log."""
     while reached < end:
         page = pages.after(reached, DOWNLOAD_PAGE)
         reached = page.last_id

@@ -1,4 +1,4 @@
-"""Lessons: searching, reading, retiring, carrying them elsewhere; and what memory as a whole is worth."""
+"""Serves lessons: searching, reading, retiring, export and import; and the measured value of memory as a whole."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _ID = re.compile(r"(failure|pattern)-([1-9]\d{0,17})")
 
 @routes.endpoint("GET", "/api/lessons")
 def list_lessons(context: AppContext, query: LessonsQuery) -> Lessons:
-    """Lessons of the memory: page by page, by a text that they hold, or the nearest in meaning."""
+    """List lessons: page by page, by a text that they contain, or the closest in meaning."""
     conn = context.database.reader()
     if query.like.strip():
         rows = _near(context, query)
@@ -56,7 +56,7 @@ def list_lessons(context: AppContext, query: LessonsQuery) -> Lessons:
 
 
 def _near(context: AppContext, query: LessonsQuery) -> list[LessonRow]:
-    """List the lessons nearest to a text, of those that are wanted. Retired ones are not found: they have no vector."""
+    """List the lessons closest to a text that pass the filter. Retired lessons are not found: they have no vector."""
     if query.text or query.offset:
         raise BadQuery({"like": "stands alone: leave `text` and `offset` out"})
     conn = context.database.reader()
@@ -71,13 +71,13 @@ def _near(context: AppContext, query: LessonsQuery) -> list[LessonRow]:
 
 @routes.endpoint("GET", "/api/lesson/{lesson_id}")
 def show_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
-    """Show a lesson in full: what failed, what mended it, where it was used and what it was worth."""
+    """Show a lesson in full: the failure, its fix, the uses of the lesson and their effect."""
     return _detail(context, _key(lesson_id))
 
 
 @routes.endpoint("POST", "/api/lesson/{lesson_id}/retire")
 def retire_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
-    """Recall a lesson no more."""
+    """Retire a lesson, so that it is no longer recalled."""
     key = _check_key(context, lesson_id)
     wait_for(context.memory().retire(*key))
     return _detail(context, key)
@@ -85,7 +85,7 @@ def retire_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
 
 @routes.endpoint("POST", "/api/lesson/{lesson_id}/restore")
 def restore_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
-    """Recall a lesson again that has retired; it begins without a record."""
+    """Restore a retired lesson; its record starts again."""
     key = _check_key(context, lesson_id)
     wait_for(context.memory().restore(*key))
     return _detail(context, key)
@@ -93,7 +93,7 @@ def restore_lesson(context: AppContext, lesson_id: str) -> LessonDetail:
 
 @routes.endpoint("GET", "/api/learning")
 def show_learning(context: AppContext) -> Learning:
-    """Show what the memory holds, and what it is worth: solve rate, iterations and tokens with and without it."""
+    """Show the content of the memory and its value: solve rate, iterations and tokens with and without lessons."""
     conn = context.database.reader()
     counts, uplift = listing.states(conn), recall_log.uplift(conn)
     days = listing.count_learned_by_day(conn, context.clock(), DAYS)
@@ -109,7 +109,7 @@ def show_learning(context: AppContext) -> Learning:
 
 @routes.endpoint("GET", "/api/lessons/export", media="application/x-ndjson")
 def export_lessons(context: AppContext) -> Response:
-    """Export every lesson in use as JSON Lines, to be imported elsewhere; secrets are masked."""
+    """Export every lesson in use as JSON Lines, for import elsewhere; secrets are masked."""
 
     def lines() -> Iterator[str]:
         return (f"{line}\n" for line in exchange.lines(context.database.reader(), context.mask))
@@ -121,7 +121,7 @@ def export_lessons(context: AppContext) -> Response:
 
 @routes.endpoint("POST", "/api/lessons/import")
 def import_lessons(context: AppContext, body: LessonsIn) -> exchange.Taken:
-    """Take lessons as JSON Lines, all or none; known ones are not taken twice."""
+    """Import lessons as JSON Lines, all or none; known lessons are skipped."""
     try:
         lessons = exchange.read(body.lines)
     except NotLessons as error:
@@ -138,7 +138,7 @@ def _key(name: str) -> Key:
 
 
 def _check_key(context: AppContext, name: str) -> Key:
-    """Read the key of a lesson by its name; raises `UnknownLesson` where there is none."""
+    """Return the key of an existing lesson; raises `UnknownLesson` if it does not exist."""
     key = _key(name)
     if listing.read(context.database.reader(), *key) is None:
         raise UnknownLesson(name)

@@ -1,4 +1,4 @@
-"""Weekly reports: listed, read, downloaded, and made when they are wanted."""
+"""Serves weekly reports: listing, reading, downloading, and creating them on request."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class ReportRow(Answer):
 
 
 class Reports(Answer):
-    """A page of reports, the newest span first; `next_after` is the `after` of the next page, null on the last."""
+    """A page of reports, newest span first; `next_after` is the `after` of the next page, null on the last."""
 
     reports: list[ReportRow]
     next_after: str | None
 
 
 class ReportDetail(ReportRow):
-    """A report in full, as the HTML elements that pages draw."""
+    """A report in full; `page` has the HTML elements that the page draws."""
 
     page: Document
 
@@ -56,7 +56,7 @@ class ReportIn(BaseModel):
 
 @routes.endpoint("GET", "/api/reports")
 def list_reports(context: AppContext, query: ReportsQuery) -> Reports:
-    """List the weekly reports, the newest first, page by page."""
+    """List the weekly reports, newest first, page by page."""
     folder = context.reports_dir()
     names = stored.list_names(folder)
     if query.after is not None:
@@ -83,7 +83,7 @@ def download_report(context: AppContext, name: str) -> Response:
 
 @routes.endpoint("POST", "/api/reports", answers={201: ReportRow})
 def make_report(context: AppContext, body: ReportIn | None) -> Reply:
-    """Make a report of a week, or of the time since the last checkpoint; one of the same name is replaced."""
+    """Create a report of a week, or of the time since the last checkpoint; a report of the same name is replaced."""
     try:
         path = context.report((body or ReportIn()).week.strip())
     except ValueError as error:

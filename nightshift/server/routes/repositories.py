@@ -1,4 +1,4 @@
-"""Repositories: which there are, what holds for the tasks of each and where that comes from, and changing it."""
+"""Serves repositories: listing them, and showing and changing the settings for the tasks of each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RepositoryQuery(Query):
 
 
 class RepositoryChangeIn(BaseModel):
-    """Changes of a repository's settings for its tasks; null takes a value back."""
+    """Changes of a repository's settings for its tasks; null resets a value."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -36,26 +36,26 @@ class RepositoryChangeIn(BaseModel):
 
 
 class KnownRepositories(Answer):
-    """The folders of the repositories that tasks used, or for which something was set; the daemon's own first."""
+    """The folders of repositories that tasks used or that have settings; the daemon's own comes first."""
 
     repositories: list[str]
 
 
 @routes.endpoint("GET", "/api/repositories")
 def list_repositories(context: AppContext) -> KnownRepositories:
-    """List the repositories that are known here."""
+    """List the known repositories."""
     return KnownRepositories(repositories=context.repository_settings.list_repositories())
 
 
 @routes.endpoint("GET", "/api/repositories/settings")
 def show_repository(context: AppContext, query: RepositoryQuery) -> RepositoryOptions:
-    """Show the settings for a repository's tasks, the source of each, and the commands that its files name."""
+    """Show the settings for a repository's tasks, the source of each, and the commands that its files define."""
     return context.repository_settings.show(query.repo)
 
 
 @routes.endpoint("PATCH", "/api/repositories/settings")
 def change_repository(context: AppContext, body: RepositoryChangeIn) -> RepositoryOptions:
-    """Change what holds for the tasks of a repository, all that is named or (400) nothing of it."""
+    """Change the settings for the tasks of a repository: all given ones, or on an error (400) none."""
     if BY_HAND in body.changes:
         by_hand = format_command(f"repo-settings {shlex.quote(body.repo)} {BY_HAND}=RULE,RULE")
         why = f"decides which code is let through: type {by_hand}"

@@ -1,4 +1,4 @@
-"""The daemon as a whole: its state, and what holds it back."""
+"""Serves the daemon as a whole: its state, what holds it back, and pausing it."""
 
 from __future__ import annotations
 
@@ -24,12 +24,11 @@ PROBE_WALL_S = 2.0
 
 
 class Health(Answer):
-    """Whether the daemon can do its work (`maintenance.health`), and whether its database takes a write now.
+    """Health of the daemon: whether it can do its work (`maintenance.health`), and its database accepts a write now.
 
-    Nothing of any task is shown. `faults` are sentences, empty when it can.
-
-    `state` is the daemon's state as everywhere else: that it is paused or needs its owner is no failure. Null where the
-    database cannot be read.
+    The answer contains nothing about any task. `faults` are sentences, empty if all is well. `state` is the same state
+    as everywhere else: a daemon that is paused or needs its owner is not failing. It is null if the database cannot be
+    read.
     """
 
     status: Literal["ok", "failing"]
@@ -41,7 +40,7 @@ class Health(Answer):
 
 
 def look(context: AppContext) -> Health:
-    """Read the database, let the writer commit an empty transaction, and look at the workers' signs of life."""
+    """Check the health: read the database, have the writer commit an empty transaction, and collect faults."""
     reads, writes = (
         _works(context.events.newest_id),
         _works(lambda: context.database.write(_nothing).result(PROBE_WALL_S)),
@@ -66,17 +65,17 @@ def _works(probe: Callable[[], object]) -> bool:
 
 
 def _nothing(_: object) -> None:
-    """Change nothing; a write job to test whether writing works."""
+    """Change nothing; a write that tests whether writing works."""
 
 
 class ModelsChecked(Answer):
-    """All backends of models, as they are after a look at each."""
+    """All model backends after a check of each."""
 
     models: tuple[ModelStatus, ...]
 
 
 class PauseIn(BaseModel):
-    """Why the daemon is paused, for the pages and the log."""
+    """Reason for a pause, for the pages and the log."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -85,37 +84,37 @@ class PauseIn(BaseModel):
 
 @routes.endpoint("GET", "/api/status")
 def show_status(context: AppContext) -> DaemonStatus:
-    """Show the daemon as a whole: its one state (`overall`), workers, queue, models."""
+    """Show the daemon as a whole: its overall state (`overall`), workers, queue, models."""
     return context.status()
 
 
 @routes.endpoint("POST", "/api/pause")
 def pause(context: AppContext, body: PauseIn | None) -> Paused:
-    """Claim no more tasks until resumed; survives a restart."""
+    """Stop claiming tasks until resumed; survives a restart."""
     return _tell_pause(context, wait_for(context.queue.pause((body or PauseIn()).reason)))
 
 
 @routes.endpoint("POST", "/api/resume")
 def resume(context: AppContext) -> Paused:
-    """Claim tasks again."""
+    """Resume claiming tasks."""
     return _tell_pause(context, wait_for(context.queue.resume()))
 
 
 @routes.endpoint("POST", "/api/checkpoint")
 def checkpoint(context: AppContext) -> CheckpointAsked:
-    """Hold a checkpoint now: what runs finishes, a report is written, nothing is started until resumed."""
+    """Hold a checkpoint now: running tasks finish, a report is written, and no task is started until resumed."""
     return checkpoint_asked(context)
 
 
 @routes.endpoint("POST", "/api/reload")
 def reload(context: AppContext) -> Reloaded:
-    """Read the settings and tasks.yaml again; if a setting has a fault (422), all the old ones still hold."""
+    """Read the settings and tasks.yaml again; if a setting has a fault (422), all old settings stay in effect."""
     return reload_settings(context)
 
 
 @routes.endpoint("POST", "/api/models/check")
 def check_models(context: AppContext) -> ModelsChecked:
-    """Look now which models answer, instead of when the time has come; tasks that waited for one go on."""
+    """Check now which models answer, ahead of schedule; tasks that waited for one continue."""
     try:
         return ModelsChecked(models=tuple(context.check_models().result(CHECK_WALL_S)))
     except TimeoutError:
@@ -124,14 +123,14 @@ def check_models(context: AppContext) -> ModelsChecked:
 
 @routes.endpoint("POST", "/api/extra/{name}/install")
 def install_extra(context: AppContext, name: str) -> Installing:
-    """Begin to install optional packages; `extras` in `/api/status` tells how it goes."""
+    """Start to install optional packages; `extras` in `/api/status` shows the progress."""
     context.install_extra(name)
     return Installing(name=name)
 
 
 @routes.endpoint("GET", "/healthz", answers={200: Health, 503: Health})
 def check_health(context: AppContext) -> Reply:
-    """Tell whether the daemon can do its work; 503 when it cannot."""
+    """Check whether the daemon can do its work; 503 if it cannot."""
     health = look(context)
     return Reply(answer=health, status=200 if health.status == "ok" else 503)
 

@@ -1,4 +1,4 @@
-"""The search of the command palette: tasks and settings by words, a few of each."""
+"""Serves the search of the command palette: a few tasks and settings by words."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from nightshift.server.schemas import Answer
 routes = Routes()
 
 TASKS, SETTINGS = 8, 5
-"""So many of each are found."""
+"""Maximum numbers of tasks and of settings in an answer."""
 MAX_WORDS = 8
 LEAST_CHARS = 2
-"""Shorter words say nothing about a setting."""
+"""Minimum length of a word; if all words are shorter, settings are not searched."""
 
 
 class SearchQuery(Query):
-    """Words to look for."""
+    """Words to search for."""
 
     q: str = Field("", max_length=200, description="words that must all be there; none gives the newest tasks")
 
@@ -37,7 +37,7 @@ class TaskHit(Answer):
 
 
 class SettingHit(Answer):
-    """A setting, and what it is for."""
+    """A setting and its purpose."""
 
     name: str
     text: str
@@ -45,7 +45,7 @@ class SettingHit(Answer):
 
 
 class Hits(Answer):
-    """Hits; of tasks the newest first."""
+    """Results of a search; tasks are sorted newest first."""
 
     tasks: list[TaskHit]
     settings: list[SettingHit]
@@ -53,7 +53,7 @@ class Hits(Answer):
 
 @routes.endpoint("GET", "/api/search")
 def search(context: AppContext, query: SearchQuery) -> Hits:
-    """Find a few tasks and settings that hold all the words."""
+    """Find a few tasks and settings that contain all the words."""
     words = query.q.split()[:MAX_WORDS]
     wanted = TasksQuery.model_validate({"q": " ".join(words), "limit": TASKS})
     return Hits(
@@ -66,7 +66,7 @@ def search(context: AppContext, query: SearchQuery) -> Hits:
 
 
 def _settings(context: AppContext, words: list[str]) -> list[SettingHit]:
-    """Settings by name, group and description, those whose name holds the words first; none where none are known."""
+    """Find settings by name, group and description, matches of the name first; empty if settings cannot be read."""
     try:
         rows = context.settings.show().settings
     except (Busy, ConfigError):

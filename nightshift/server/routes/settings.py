@@ -1,4 +1,4 @@
-"""The settings: reading them, changing them, and trying what was typed."""
+"""Serves the settings: reading them, changing them, and testing values before they are saved."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _T = TypeVar("_T")
 
 @routes.endpoint("GET", "/api/settings")
 def show_settings(context: AppContext) -> SettingsShown:
-    """Show every setting: its meaning, its value, the source of that, and how it may be changed."""
+    """Show every setting: its meaning, its value, the source of the value, and how it can be changed."""
     return context.settings.show()
 
 
 @routes.endpoint("PUT", "/api/settings")
 def change_settings(context: AppContext, body: ChangeIn) -> SettingsChanged:
-    """Change settings over what config.yaml says, all of them or (422) none, and read them again."""
+    """Override settings of config.yaml, all given ones or (422) none, and reload them."""
     _writable(body.changes)
     _writable(body.reset, "reset")
     try:
@@ -52,13 +52,13 @@ def change_settings(context: AppContext, body: ChangeIn) -> SettingsChanged:
 
 @routes.endpoint("POST", "/api/models/test")
 def test_model(context: AppContext, body: ModelTestIn) -> ModelTested:
-    """Try a backend of models, with an address and a key that need not be saved."""
+    """Test a model backend, with an address and a key that need not be saved."""
     return _wait_for(context.settings.try_model(body), TRIAL_WALL_S)
 
 
 @routes.endpoint("POST", "/api/notices/test")
 def test_notices(context: AppContext, body: NoticeTestIn | None) -> NoticesTested:
-    """Send a test notice each way that is set, or would be."""
+    """Send a test notice through each channel that is configured or is given in the request."""
     faults = _wait_for(context.settings.try_notices(body or NoticeTestIn.model_validate({})), TRIAL_WALL_S)
     return NoticesTested(ways=[NoticeTold(way=way, fault=fault) for way, fault in faults.items()])
 
@@ -71,9 +71,13 @@ def _wait_for(work: Future[_T], wall_s: float) -> _T:
 
 
 def _writable(value: object, where: str = "changes", depth: int = 0) -> int:
-    """Refuse what is no setting of anybody's: halves of a letter, which JSON can spell, too many levels, too much text.
+    """Check that a value can be written: no lone surrogates (JSON can express them), not too deep, not too much text.
 
-    Returns how long its texts are together.
+    Returns:
+        The total length of its texts in bytes.
+
+    Raises:
+        BadBody: the value cannot be written.
     """
     if depth > DEEPEST:
         raise BadBody(f"{where}: is nested too deeply")

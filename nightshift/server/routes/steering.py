@@ -1,4 +1,4 @@
-"""Steering: the urgency of tasks, words to one that is open, one act upon many, and workers that begin anew."""
+"""Controls work in progress: priorities, messages to open tasks, actions on many tasks, and restarts of workers."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ RESTART_WALL_S = 20.0
 
 @routes.endpoint("POST", "/api/tasks/bulk")
 def act_on_tasks(context: AppContext, body: BulkIn) -> BulkDone:
-    """Cancel, retry or prioritise many tasks; what became of each is told. Goes on at `next_after`."""
+    """Cancel, retry or prioritise many tasks; the answer has the result for each. Continue with `next_after`."""
     return act_on_many(context.queue, body)
 
 
 @routes.endpoint("POST", "/api/task/{task_id}/priority")
 def prioritise_task(context: AppContext, task_id: int, body: PriorityIn) -> Prioritised:
-    """Let a task be claimed sooner (a higher priority) or later."""
+    """Set a task's priority; tasks of a higher priority are claimed sooner."""
     task = wait_for(context.queue.prioritise(task_id, body.priority))
     return Prioritised.from_values(task, task.spec, task_id=task.id)
 
 
 @routes.endpoint("POST", "/api/task/{task_id}/say")
 def say_to_task(context: AppContext, task_id: int, body: SayIn) -> Said:
-    """Say something to a task that is open: it stands in all requests to models from the next one on.
+    """Send a message to an open task: all requests to models contain it, from the next one on.
 
-    Unless `interrupt` is false, a request of the model that is under way is broken off and made again with it.
+    Unless `interrupt` is false, a running model request is aborted and repeated with the message.
     """
     return say(context, task_id, body)
 
 
 @routes.endpoint("POST", "/api/worker/{name}/restart")
 def restart_worker(context: AppContext, name: str) -> Restart:
-    """End what a worker does now and begin it anew: its task goes on from the last finished step."""
+    """Interrupt a worker and restart it: its task continues from the last finished step."""
     try:
         done = context.restart(name).result(RESTART_WALL_S)
     except (TimeoutError, CancelledError):

@@ -1,4 +1,4 @@
-"""Tasks: submitting, reading, and acting on them."""
+"""Serves tasks: submitting, reading, cancelling and retrying them."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ routes = Routes()
 def submit_task(context: AppContext) -> Reply:
     """Add a task.
 
-    The same `key` sent again adds nothing and answers 200 with the first task's id; `differs` then names the fields in
-    which that task is another one.
+    A second request with the same `key` adds nothing and answers 200 with the first task's id; `differs` then names the
+    fields in which the first task differs from the request.
     """
     spec = context.read_task(read_task_body(request))
     sent = wait_for(context.queue.submit(spec))
@@ -56,7 +56,7 @@ def show_task(context: AppContext, task_id: int) -> TaskDetail:
 
 @routes.endpoint("GET", "/api/tasks")
 def list_tasks(context: AppContext, query: TasksQuery) -> Tasks:
-    """Tasks page by page, filtered and sorted; the newest first unless asked otherwise."""
+    """List tasks page by page, filtered and sorted; by default the newest first."""
     return list_of_tasks(context.queue, query, context.mask)
 
 

@@ -1,4 +1,4 @@
-"""The course of a task: its timeline, its steps, what they changed, and tasks that begin where it was."""
+"""Serves the course of a task: its timeline, its steps, what they changed, and forks."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ MAX_PATH = 4096
 
 
 class TimelineQuery(Query):
-    """Attempt to tell in full."""
+    """Attempt to show in full."""
 
     attempt: int | None = Field(None, ge=1, le=MOST_NUMBER, description="without it the newest")
 
 
 class StepQuery(Query):
-    """How much of a step to tell."""
+    """Part of a step to show."""
 
     call: int | None = Field(None, ge=0, le=MOST_NUMBER, description="only this model call, with its texts in full")
 
 
 class DiffQuery(Query):
-    """States to compare."""
+    """The states to compare."""
 
     of: Literal["task", "iteration", "step"] = Field("task", description="what made the difference")
     attempt: int | None = Field(None, ge=1, le=MOST_NUMBER, description="for `iteration` and `step`")
@@ -47,7 +47,7 @@ class DiffQuery(Query):
 
 
 class FileQuery(Query):
-    """File and its time; without a step the one that came with the task."""
+    """A file, and the step after which to show it; without a step, the file that was submitted with the task."""
 
     path: str = Field(min_length=1, max_length=MAX_PATH, description="its path in the repository")
     attempt: int | None = Field(None, ge=1, le=MOST_NUMBER, description="as it was in this attempt")
@@ -56,19 +56,19 @@ class FileQuery(Query):
 
 @routes.endpoint("GET", "/api/task/{task_id}/timeline")
 def show_timeline(context: AppContext, task_id: int, query: TimelineQuery) -> Timeline:
-    """Show the course of a task: attempts, and of one the iterations and steps, without their texts."""
+    """Show the course of a task: its attempts, and the iterations and steps of one attempt, without their texts."""
     return timeline_of(context, context.queue.get(task_id), query.attempt)
 
 
 @routes.endpoint("GET", "/api/task/{task_id}/step/{attempt}/{step_no}")
 def show_step(context: AppContext, task_id: int, attempt: int, step_no: int, query: StepQuery) -> StepDetail:
-    """Show a step: prompts, replies, files, verdict, findings, lessons, lines of the log; texts are bounded."""
+    """Show a step: prompts, replies, files, verdict, findings, lessons, log lines; texts are cut to a limit."""
     return Steps(context, context.queue.get(task_id)).detail(attempt, step_no, query.call)
 
 
 @routes.endpoint("GET", "/api/task/{task_id}/diff")
 def show_diff(context: AppContext, task_id: int, query: DiffQuery) -> Diff:
-    """Compare the states before and after the whole task, one iteration or one step; as highlighted hunks."""
+    """Compare the states before and after the whole task, one iteration or one step, as highlighted hunks."""
     files = CaseFiles(context, context.queue.get(task_id))
     if query.of == "task":
         return files.of_task(query.path)
@@ -81,7 +81,7 @@ def show_diff(context: AppContext, task_id: int, query: DiffQuery) -> Diff:
 
 @routes.endpoint("GET", "/api/task/{task_id}/file")
 def show_file(context: AppContext, task_id: int, query: FileQuery) -> FileText:
-    """Show a file as it was after a step, or as it came with the task; as highlighted lines."""
+    """Show a file after a step, or as it was submitted with the task, as highlighted lines."""
     files = CaseFiles(context, context.queue.get(task_id))
     if query.attempt is None and query.step is None:
         return files.given(query.path)
@@ -91,14 +91,14 @@ def show_file(context: AppContext, task_id: int, query: FileQuery) -> FileText:
 
 @routes.endpoint("POST", "/api/task/{task_id}/fork", answers={201: Forked})
 def fork_task(context: AppContext, task_id: int, body: ForkIn | None) -> Reply:
-    """Add a task that begins with the files and the plan as they were after a step of this one."""
+    """Add a task that starts from the files and the plan after a step of this task."""
     forked = _forking(context).fork(task_id, body or ForkIn())
     return Reply(answer=forked, status=201, headers={"Location": f"/api/task/{forked.task_id}"})
 
 
 @routes.endpoint("POST", "/api/task/{task_id}/forks", answers={201: Matrix})
 def fork_by_models(context: AppContext, task_id: int, body: MatrixIn) -> Reply:
-    """Add a fork of one step for each model; each leaves its commit on its branch."""
+    """Add a fork of one step for each model; the commit of each fork waits on its branch."""
     return Reply(answer=_forking(context).fork_held(task_id, body), status=201)
 
 

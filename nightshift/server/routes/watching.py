@@ -1,4 +1,4 @@
-"""Watching: what was done over time, the repositories, and figures for a monitoring system."""
+"""Serves figures for watching: the forecast, the repositories, and metrics for a monitoring system."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ routes = Routes()
 
 
 class NewestCommit(Answer):
-    """The newest commit of what is checked out; `task_id` is that of a commit of ours."""
+    """The newest commit of a checkout; `task_id` is set if the commit is Nightshift's."""
 
     commit: str
     at: Moment
@@ -27,11 +27,11 @@ class NewestCommit(Answer):
 
 
 class RepositoryRow(Answer):
-    """One repository: what git says of it, and what the ledger does.
+    """One repository, from git and from the ledger.
 
-    `changed` counts files that differ from the newest commit, untracked ones left out. `ahead` and `behind` compare the
-    branch with what it tracks. `our_commits` are those of Nightshift, `unpushed` those of them that were integrated and
-    that no push of its own took along. What is not known is null; `error` says why a repository cannot be looked at.
+    `changed` counts files that differ from the newest commit, without untracked ones. `ahead` and `behind` compare the
+    branch with its upstream. `our_commits` counts commits of Nightshift, and `unpushed` the integrated ones among them
+    that Nightshift has not pushed. Unknown values are null; `error` says why a repository cannot be read.
     """
 
     path: str
@@ -51,9 +51,9 @@ class RepositoryRow(Answer):
 
 
 class Repositories(Answer):
-    """The daemon's own repository, then those of its owner that tasks used last; `more` counts the others.
+    """The daemon's own repository, then the owner's repositories, most recently used first; `more` counts the others.
 
-    `at` is when they were looked at, null while the first look goes on.
+    `at` is the time when they were read, null until the first read has finished.
     """
 
     at: Moment | None
@@ -63,7 +63,7 @@ class Repositories(Answer):
 
 
 def repositories(states: RepositoryStates) -> Repositories:
-    """List all repositories."""
+    """Return all repositories as the API shows them."""
     rows = [_row(state) for state in states.repositories]
     return Repositories(at=states.at, auto_push=states.auto_push, repositories=rows, more=states.more)
 
@@ -91,10 +91,11 @@ def _newest(line: LogLine) -> NewestCommit:
 
 
 class ForecastAnswer(Answer):
-    """Forecast for the open tasks (`core.tasks.forecast.Forecast`), with the sentences that tell it.
+    """Forecast for the open tasks (`core.tasks.forecast.Forecast`), with sentences that describe it.
 
-    `line` is all in brief, `range` where eight of ten courses lie, `warning` that the day's budget will not be enough;
-    each is empty where there is nothing to say. Their times are by the clock of the daemon's machine.
+    `line` is a summary, `range` the range of eight in ten possible outcomes, and `warning` says that the day's budget
+    will not be enough; each is empty if there is nothing to say. Times in these texts are in the time zone of the
+    daemon's machine.
     """
 
     tasks: int
@@ -117,17 +118,17 @@ class ForecastAnswer(Answer):
 
 @routes.endpoint("GET", "/api/forecast")
 def show_forecast(context: AppContext) -> ForecastAnswer:
-    """Forecast the end of the open tasks and their cost, from what earlier tasks took."""
+    """Forecast the end and the cost of the open tasks from the durations of earlier tasks."""
     return ForecastAnswer.from_values(*context.reads.forecast(context.work(), context.clock()))
 
 
 @routes.endpoint("GET", "/api/git")
 def show_repositories(context: AppContext) -> Repositories:
-    """List the repositories that tasks used: branch, newest commit, changes, commits of ours, what is unpushed."""
+    """List the repositories that tasks used: branch, newest commit, changes, Nightshift's commits, unpushed commits."""
     return repositories(context.repositories())
 
 
 @routes.endpoint("GET", "/metrics", media="text/plain")
 def show_metrics(context: AppContext) -> Response:
-    """Figures for a monitoring system, in the text format of Prometheus."""
+    """Return metrics for a monitoring system, in the text format of Prometheus."""
     return Response(context.metrics(), content_type="text/plain; version=0.0.4; charset=utf-8")

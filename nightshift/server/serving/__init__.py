@@ -1,1 +1,1 @@
-"""Runs the server: its sockets, its thread and loop, and the engine under it."""
+"""Runs the server: its sockets, its thread and loop, and the HTTP engine."""

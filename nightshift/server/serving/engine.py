@@ -1,4 +1,4 @@
-"""Uvicorn as this server uses it. Imported when the server starts, because uvicorn is."""
+"""Adapts uvicorn to this server. Imported only when the server starts, because importing uvicorn takes time."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from nightshift.server.auth.asgi import App
 
 
 class Engine(uvicorn.Server):
-    """An HTTP server that says when it serves, waits for its stop without polling, and leaves signals alone.
+    """An HTTP server that reports when it serves, waits for its stop without polling, and installs no signal handlers.
 
-    Uvicorn's own loop wakes ten times a second, to renew the `Date` header (here the guard's business) and to look at
-    `should_exit`; an idle daemon should not.
+    Uvicorn's own loop wakes ten times a second, to renew the `Date` header (done by the guard here) and to check
+    `should_exit`; an idle daemon should not wake that often.
     """
 
     def __init__(self, app: App, started: Callable[[], None], max_connections: int | None = None) -> None:
@@ -29,7 +29,7 @@ class Engine(uvicorn.Server):
                 ws="none",
                 lifespan="off",
                 log_config=None,
-                log_level="critical",  # what goes wrong in the application is logged by the guard
+                log_level="critical",  # the guard logs errors of the application
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,
@@ -41,23 +41,23 @@ class Engine(uvicorn.Server):
         self._stopping = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to serve."""
+        """Start to serve, and report it."""
         await super().startup(sockets)
         self._started()
 
     async def main_loop(self) -> None:
-        """Serve until it is stopped."""
+        """Wait until the server is stopped."""
         await self._stopping.wait()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Close all connections; those that were closed already wait for a client that takes nothing, in vain."""
+        """Close all connections; abort those that are already closing, because their client may never read the rest."""
         for connection in list(self.server_state.connections):
             if connection.transport.is_closing():
                 connection.transport.abort()
         if self.server_state.connections or self.server_state.tasks:
             await super().shutdown(sockets)
             return
-        for server in self.servers:  # uvicorn would wait a tenth of a second for what is not there
+        for server in self.servers:  # uvicorn would wait 0.1 s although nothing is open
             server.close()
         for bound in sockets or ():
             bound.close()
@@ -65,5 +65,5 @@ class Engine(uvicorn.Server):
             await server.wait_closed()
 
     def stop(self) -> None:
-        """Serve no more; call it on the server's loop."""
+        """Stop serving; must be called on the server's loop."""
         self._stopping.set()

@@ -1,9 +1,8 @@
-"""Runs the server: uvicorn on a loop and in a thread of its own, so that a busy worker never delays an answer.
+"""Runs the server: uvicorn on a loop in its own thread, so that a busy worker never delays a response.
 
-Flask stands behind a WSGI bridge with a few threads; the live stream, the static files, the login and MCP are native
-routes beside it; one guard stands before all of them. Sockets are bound by the caller's thread, before anything else
-runs, so that a port that is taken is reported where the daemon starts. Signals are the daemon's: uvicorn takes them
-only in a main thread.
+Flask is behind a WSGI bridge with a few threads. The live stream, the static files, the login and MCP are native routes
+beside it, and one guard is in front of all. The caller's thread binds the sockets first, so that a port in use is
+reported where the daemon starts. Signals belong to the daemon: uvicorn handles them only in a main thread.
 """
 
 from __future__ import annotations
@@ -43,8 +42,8 @@ class Host:
     """The running server.
 
     Args:
-        context: the parts of the daemon that it speaks to.
-        listen: where it listens and whom it lets in.
+        context: the services of the daemon.
+        listen: the address to listen on, and the requests to let in.
 
     Raises:
         ConfigError: strangers would be let in.
@@ -67,14 +66,14 @@ class Host:
 
     @property
     def url(self) -> str:
-        """The address of the first page, once started."""
+        """The address of the first page; valid after the start."""
         return self._listen.url(self.port)
 
     def start(self) -> None:
-        """Listen; returns when requests are answered.
+        """Start to listen; return when requests are answered.
 
         Raises:
-            ConfigError: the address cannot be used; names the setting that mends it.
+            ConfigError: the address cannot be used; names the setting to change.
         """
         self._ready = Future()
         self._stream = Stream(self._context.events, self._context.live, self._context.mask)
@@ -91,11 +90,17 @@ class Host:
 
     @property
     def is_alive(self) -> bool:
-        """Tell whether requests are answered, or need not be any more; one that is not may be started again."""
+        """True unless the server thread has died, after which `start` may be called again.
+
+        Also true before the start and after `stop`.
+        """
         return self._stopping or self._thread is None or self._thread.is_alive()
 
     def stop(self) -> None:
-        """End the streams, finish what is being answered, and close. May be called again, not from the server."""
+        """End the streams, finish running requests, and close.
+
+        May be called repeatedly, but not from the server's thread.
+        """
         self._stopping = True
         if self._thread is None:
             return
@@ -140,7 +145,7 @@ class Host:
             bridge.executor.shutdown(wait=False, cancel_futures=True)
 
     def _begin_to_close(self) -> None:
-        self._closing = asyncio.ensure_future(self._close())  # a loop keeps no hold of its tasks
+        self._closing = asyncio.ensure_future(self._close())  # the loop keeps no strong reference to its tasks
 
     async def _close(self) -> None:
         await self._mcp.close()

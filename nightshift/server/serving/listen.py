@@ -1,4 +1,4 @@
-"""Addresses of the server, and their consequences for the guard."""
+"""Defines the addresses of the server, and derives the guard's policy from them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from nightshift.server.auth.guard import Policy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listen:
-    """Addresses on which the server listens, and the visitors that it lets in.
+    """Address on which the server listens, and the requests that it lets in.
 
     Args:
         address: an IP address of this machine, or `localhost`.
-        port: 0 takes a free one.
-        names: further names by which browsers reach the server, each with its port where that is not the scheme's own.
-        page: the address of the pages by which their owner reaches them, with a sub-path if a proxy has them there.
-        token: needed for all that is read and written, when set.
-        exposed: code of the tasks might reach this server, because the sandbox in use cannot prevent it.
-        threads: how many requests Flask answers at once.
+        port: the port; 0 chooses a free one.
+        names: further host names by which browsers reach the server, each with its port unless that is the default.
+        page: the address at which the owner opens the pages, with a sub-path if a proxy serves them there.
+        token: if set, every read and write needs it.
+        exposed: True if code of tasks might reach this server, because the sandbox in use cannot prevent it.
+        threads: number of requests that Flask answers at once.
         max_body_bytes: larger requests are refused.
-        max_requests: so many connections may be open at once, the live streams among them.
+        max_requests: maximum number of open connections, live streams included.
     """
 
     address: str = "127.0.0.1"
@@ -38,7 +38,7 @@ class Listen:
     max_requests: int = 600
 
     def check(self) -> None:
-        """Make sure that only those are let in who should be.
+        """Check that the settings let no strangers in.
 
         Raises:
             ConfigError: strangers could write without a token.
@@ -49,7 +49,7 @@ class Listen:
             raise ConfigError(["API_TOKEN: the sandbox in use cannot keep a task's code from the API; set a token"])
 
     def url(self, port: int) -> str:
-        """The address of the first page."""
+        """Return the address of the first page."""
         if is_wildcard(self.address):
             return f"http://{'[::1]' if ':' in self.address else '127.0.0.1'}:{port}"
         return f"http://{_host(self.address)}:{port}"
@@ -71,14 +71,14 @@ def _host(address: str) -> str:
 
 
 def is_loopback(address: str) -> bool:
-    """Tell whether only this machine can reach the address."""
+    """Check whether only this machine can reach the address."""
     with contextlib.suppress(ValueError):
         return ipaddress.ip_address(address).is_loopback
     return address == "localhost"
 
 
 def is_wildcard(address: str) -> bool:
-    """Tell whether the address stands for all of the machine's."""
+    """Check whether the address stands for all addresses of the machine."""
     with contextlib.suppress(ValueError):
         return ipaddress.ip_address(address).is_unspecified
     return False

@@ -1,4 +1,4 @@
-"""Binds the server's sockets, and says in the owner's words why one cannot be bound."""
+"""Binds the server's sockets, and explains in terms of settings why one cannot be bound."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def bind_tcp(address: str, port: int) -> socket.socket:
     """Open a listening socket.
 
     Raises:
-        ConfigError: names the setting that mends it.
+        ConfigError: the socket cannot be bound; names the setting to change.
     """
     try:
         family, kind, proto, _, where = socket.getaddrinfo(_numeric(address), port, type=socket.SOCK_STREAM)[0]
@@ -34,7 +34,7 @@ def bind_tcp(address: str, port: int) -> socket.socket:
 
 
 def _numeric(address: str) -> str:
-    """`localhost` may be either loopback; browsers and the command line try 127.0.0.1."""
+    """Resolve `localhost` to IPv4, because browsers and the command line try 127.0.0.1."""
     return "127.0.0.1" if address == "localhost" else address
 
 

@@ -1,4 +1,5 @@
-// The link that the daemon prints carries the token behind `#`, where it reaches no log; the form sends it.
+// The link that the daemon prints has the token after `#`, so that no log contains it; this script submits it with the
+// form.
 
 function enter() {
   const token = decodeURIComponent(location.hash.slice(1));

@@ -1,1 +1,1 @@
-"""The course of a task as the API tells it: tries, steps, verdicts, and forks from them."""
+"""Builds the course of a task for the API: attempts, steps, verdicts, and forks."""

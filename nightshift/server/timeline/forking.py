@@ -1,4 +1,4 @@
-"""Forks, behind the API and behind the command line alike."""
+"""Creates forks for the API and for the command line."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ModelName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1
 
 
 class PlaceIn(BaseModel):
-    """A step: without `step_no` the last finished one, without `attempt` that of the newest attempt."""
+    """A step; defaults are the last finished step and the newest attempt."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -37,7 +37,7 @@ class PlaceIn(BaseModel):
 
 
 class _NotedIn(PlaceIn):
-    """Step at which new tasks begin; `note` is added to the task's words."""
+    """Step from which new tasks start; `note` is added to the task's description."""
 
     note: Annotated[
         str, StringConstraints(strip_whitespace=True, max_length=MAX_NOTE_CHARS), AfterValidator(without_nul)
@@ -45,22 +45,22 @@ class _NotedIn(PlaceIn):
 
 
 class ForkIn(_NotedIn):
-    """Step at which a new task begins, and its differences.
+    """Step from which a new task starts, and how it differs.
 
-    `model` is a backend, a model or `backend=model` of the settings; `note` is added to the task's words.
+    `model` is a backend, a model or `backend=model` of the settings; `note` is added to the task's description.
     """
 
     model: ModelName | None = None
 
 
 class MatrixIn(_NotedIn):
-    """Step at which several forks begin, one for each of `models`, which are named as in `ForkIn`."""
+    """Step from which several forks start, one for each of `models`, which are named as in `ForkIn`."""
 
     models: Annotated[list[ModelName], Field(min_length=1, max_length=MOST_MODELS)]
 
 
 class Forked(Answer):
-    """The task that was made, and after which step of `source` it begins; `model` is empty where settings choose."""
+    """The new task, and the step of `source` after which it starts; `model` is empty if the settings choose it."""
 
     task_id: int
     status: Status
@@ -71,7 +71,7 @@ class Forked(Answer):
 
 
 class Matrix(Answer):
-    """The forks that were made, one for each model in the order asked for; all begin after the same step."""
+    """The new forks, one for each model in the order of the request; all start after the same step."""
 
     source: int
     attempt: int
@@ -80,13 +80,13 @@ class Matrix(Answer):
 
 
 class Forking:
-    """Makes forks; thread-safe.
+    """Creates forks; thread-safe.
 
     Args:
-        reads: says which steps were pruned.
-        queue: takes the new tasks.
-        steps: where forks may begin.
-        models: the backends that may be asked for; None where no daemon knows them.
+        reads: knows which steps were pruned.
+        queue: receives the new tasks.
+        steps: contains the steps from which forks may start.
+        models: the available backends; None if no daemon is running that could list them.
     """
 
     def __init__(
@@ -95,23 +95,23 @@ class Forking:
         self._reads, self._queue, self._steps, self._models = reads, queue, steps, models
 
     def fork(self, task_id: int, asked: ForkIn) -> Forked:
-        """Submit a task that begins where another one was after a step.
+        """Submit a task that starts from the state after a step of another task.
 
         Raises:
-            UnknownTask: there is none to begin from.
-            UnknownStep: it has no such step, or it is no longer kept.
-            InvalidTask: the model is not one of the settings, or the note is too long; names the field.
+            UnknownTask: the source task does not exist.
+            UnknownStep: the step does not exist, or is no longer stored.
+            InvalidTask: the model is not in the settings, or the note is too long; names the field.
         """
         models = [self._model(asked.model)] if asked.model else [""]
         return self._submit(task_id, asked, models, held=False).forks[0]
 
     def fork_held(self, task_id: int, asked: MatrixIn) -> Matrix:
-        """Submit a fork for each model, all or none; what they commit waits on their branches.
+        """Submit a fork for each model, all or none; their commits wait on their branches.
 
         Raises:
-            UnknownTask: there is none to begin from.
-            UnknownStep: it has no such step, or it is no longer kept.
-            InvalidTask: a model is not one of the settings, or is named twice; or the note is too long.
+            UnknownTask: the source task does not exist.
+            UnknownStep: the step does not exist, or is no longer stored.
+            InvalidTask: a model is not in the settings or is named twice, or the note is too long.
         """
         models = [self._model(name, f"models.{number}") for number, name in enumerate(asked.models)]
         if twice := next((label for label in models if models.count(label) > 1), None):
@@ -147,7 +147,7 @@ class Forking:
         return f"no finished step in attempt {attempt}; a fork begins after one" if attempt else "not started yet"
 
     def _model(self, wanted: str, field: str = "model") -> str:
-        """The name of the backend that is meant, as `backend=model`."""
+        """Return the label of the requested backend, `backend=model`."""
         if self._models is None:
             raise InvalidTask({field: "the daemon knows which models there are; start it, or leave this out"})
         names = {label_of(each): each for each in self._models}
@@ -159,5 +159,5 @@ class Forking:
 
 
 def label_of(model: ModelStatus) -> str:
-    """The name by which a fork asks for a backend: `backend=model`, or the backend where it has one model."""
+    """Return the name by which a fork selects a backend: `backend=model`, or just the backend if it names no model."""
     return f"{model.name}={model.model}" if model.model else model.name

@@ -1,7 +1,6 @@
-"""The course of a task for its page: rows alone, no prompt, no reply and no case file, so that it is quick and bounded.
+"""Reads the course of a task for its page: only rows, no prompts, replies or case files, so it is quick and bounded.
 
-What stands in the data of steps and events is plain JSON, perhaps of an earlier version: what does not fit counts as
-not being there.
+The data of steps and events is plain JSON, possibly of an earlier version: values that do not fit count as missing.
 """
 
 from __future__ import annotations
@@ -36,18 +35,18 @@ from nightshift.storage.db.step_store import Call, IterationRow, StepRow
 MOST_STEPS = 1000
 MOST_MARKS = 200
 REPEATED = "memory.failed_before"
-"""The rule under which the memory's check of a change warns."""
+"""The rule under which the memory's check of a change reports a warning."""
 _MARKED = frozenset({
     Kind.ITERATION_WARNING, Kind.MODEL_FALLBACK, Kind.FILES_DROPPED, Kind.ANSWERED, Kind.CONFLICT, Kind.COMMITTED,
     Kind.INTEGRATED, Kind.DISCARDED, Kind.REVERTED, Kind.PACKAGE_INSTALLED, Kind.TASK_RECOVERED, Kind.OWNER_SAID,
     Kind.MODEL_INTERRUPTED,
 })  # fmt: skip
 _SHOWN_BY_STEPS = frozenset({Kind.STUCK, Kind.ASKED, Kind.GATE_FINDING, Kind.REMARK, Kind.STEP_FINISHED})
-"""Steps and asks show these themselves."""
+"""Kinds of events that are not marks, because steps and questions show them."""
 
 
 def timeline_of(context: AppContext, task: Task, attempt: int | None) -> Timeline:
-    """The course of a task, with one attempt in full; None is the newest."""
+    """Return the course of a task with one attempt in full; `attempt` None means the newest."""
     reads, mask = context.reads, context.mask
     rows = context.steps.iterations(task.id)
     attempts = _attempts(rows)
@@ -122,9 +121,9 @@ def _tries(rows: Sequence[IterationRow], steps: Sequence[TimelineStep]) -> list[
 def timeline_steps(
     context: AppContext, rows: Sequence[StepRow], calls: Iterable[Call], tools: Mapping[int, tuple[int, int]]
 ) -> list[TimelineStep]:
-    """The steps of an attempt as the timeline has them, each with what its model calls used.
+    """Return the steps of an attempt for the timeline, each with the usage of its model calls.
 
-    `tools` has, by the step's number, how many tool calls there were and how many failed.
+    `tools` maps the number of a step to the numbers of its tool calls and of its failed tool calls.
     """
     asked: defaultdict[int, list[Call]] = defaultdict(list)
     for call in calls:
@@ -199,7 +198,7 @@ def _running(
 
 
 def _is_marked(event: Event) -> bool:
-    """Tell whether an event stands between the steps; the task's end stands above them."""
+    """Check whether an event is shown between the steps; the end of the task is shown above them."""
     has_ended = event.kind is Kind.TASK_MOVED and event.data.get("to") in ENDED
     if has_ended or event.kind in _SHOWN_BY_STEPS:
         return False
@@ -212,9 +211,10 @@ def _mark(event: Event, context: AppContext) -> Mark:
 
 
 def _recalls(context: AppContext, task_id: int) -> list[RecallRow]:
-    """List the lessons near to each attempt; the log tells where each was shown, and its age, as long as it is kept.
+    """List the lessons close to each attempt.
 
-    Of what an earlier version, or a check of a change, showed only the log knows.
+    Their age and where they were shown come from the log, as long as it has them. Lessons that an earlier version or a
+    check of a change showed are only in the log.
     """
     logged = {(lesson.attempt, lesson.kind, lesson.item): lesson for lesson in show_lessons(context, task_id)}
     rows = list[RecallRow]()

@@ -1,4 +1,4 @@
-"""Answers of the API about one step of a task, as pydantic models."""
+"""Defines the API's answers about one step of a task, as pydantic models."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from nightshift.server.timeline.timeline_answers import TimelineStep
 
 
 class Said(Answer):
-    """A part of a conversation: who said it, and what."""
+    """A part of a conversation: the role of the speaker, and the text."""
 
     role: str
     said: Passage
 
 
 class StepCall(Answer):
-    """A model call. Without `parts` it has to be asked for alone; `text` is the address of all of it as plain text."""
+    """A model call; `text` is the address of the whole call as plain text.
+
+    If `parts` is empty, request the call separately.
+    """
 
     call_no: int
     backend: str
@@ -39,11 +42,11 @@ class StepCall(Answer):
 
 
 class StepToolCall(Answer):
-    """A tool call, made by the reply of the model call `call_no`; `seq` is its number in that reply.
+    """A tool call in the reply of the model call `call_no`; `seq` is its number in that reply.
 
-    `said` is what the model said before it, where it is the first of its reply. `hunks` show an edit, whose texts are
-    not among the arguments then; their lines count from the edit's beginning. Texts that are cut come in full with
-    their model call alone. `changed` tells that files are not as before.
+    `said` is the model's text before it, if it is the first call of its reply. `hunks` show an edit, whose texts are
+    then left out of `arguments`; line numbers count from the beginning of the edit. To get cut texts in full, request
+    the model call separately. `changed` is true if the call changed files.
     """
 
     call_no: int
@@ -61,9 +64,9 @@ class StepToolCall(Answer):
 
 
 class StepFile(Answer):
-    """A file of the change as it is after the step; `status` is what the change does to the task's base or files.
+    """A file of the change after the step; `status` is relative to the task's base or submitted files.
 
-    `here` tells that this step wrote it.
+    `here` is true if this step wrote the file.
     """
 
     path: str
@@ -74,7 +77,7 @@ class StepFile(Answer):
 
 
 class FailureRow(Answer):
-    """One distinct failure, as models are told of it; unlike `core.tasks.verdicts.Failure`, texts may be cut."""
+    """One distinct failure, as models see it; unlike in `core.tasks.verdicts.Failure`, texts may be cut."""
 
     id: str
     kind: str
@@ -85,7 +88,7 @@ class FailureRow(Answer):
 
 
 class EvidenceRow(Answer):
-    """Evidence of a verdict: `core.tasks.verdicts.Evidence`, with the number of tests in place of their ids."""
+    """Evidence of a verdict: `core.tasks.verdicts.Evidence`, with the number of tests instead of their ids."""
 
     tree: str
     sandbox: str
@@ -102,9 +105,9 @@ class EvidenceRow(Answer):
 
 
 class VerdictRow(Answer):
-    """Verdict on a run of tests. `tests` are those that did not pass first; `left_out` counts those not told.
+    """Verdict on a run of tests. `tests` begins with those that did not pass; `left_out` counts the tests not listed.
 
-    `unseen` is for the owner alone: what held-out cases expect.
+    `unseen` is only for the owner: the expected values of held-out cases.
     """
 
     passed: bool
@@ -120,7 +123,7 @@ class VerdictRow(Answer):
 
 
 class LessonText(Answer):
-    """A lesson that the attempt had in hand after the step."""
+    """A lesson that the attempt had after the step."""
 
     kind: str
     item: int
@@ -130,10 +133,10 @@ class LessonText(Answer):
 
 
 class StepDetail(Answer):
-    """All of one step. `step` is null while it has not finished; then only its calls are known, of models and of tools.
+    """One step in full. `step` is null until it has finished; until then only its model calls and tool calls are known.
 
-    `plan`, `summary` and `feedback` are as they were after it, `brief` is there where words were read anew. `verdict`
-    is null where the step ran no test. `lines` are the events of its time, the first two hundred.
+    `plan`, `summary` and `feedback` show the state after the step; `brief` is set if the step changed it. `verdict` is
+    null if the step ran no test. `lines` are the first two hundred events during the step.
     """
 
     task_id: int

@@ -1,6 +1,7 @@
-"""One step of a task in full: its prompts and replies, what it wrote, what its tests proved, what was logged meanwhile.
+"""Shows one step of a task in full: prompts and replies, written files, test results, and log lines of that time.
 
-Texts are bounded, for each and together; a call that did not fit is there without its texts and can be asked for alone.
+Each text and their total are limited; a call over the limit is listed without its texts and can be requested
+separately.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ from nightshift.storage.db.step_store import Call, StepRow
 
 PART_CHARS = 60_000
 ALL_CHARS = 240_000
-"""Of prompts and replies in one answer."""
+"""Characters of prompts and replies in one answer."""
 ALONE_CHARS = 2_000_000
-"""Of one call that is asked for alone."""
+"""Characters of one call that is requested separately."""
 MOST_CALLS = 60
 MOST_FILES = 500
 MOST_LINES = 200
@@ -42,10 +43,10 @@ _TESTED = {(Phase.TESTING, Outcome.OK), (Phase.TESTING, Outcome.REDO), (Phase.CO
 
 
 class Steps:
-    """Shows steps of one task; made for one request.
+    """Shows steps of one task; one instance serves one request.
 
     Args:
-        context: the parts of the daemon.
+        context: the services of the server.
         task: the task.
     """
 
@@ -53,10 +54,10 @@ class Steps:
         self._context, self._task, self._files = context, task, CaseFiles(context, task)
 
     def detail(self, attempt: int, step_no: int, alone: int | None = None) -> StepDetail:
-        """Show a step; `alone` asks for one call of it in full, and for no other call.
+        """Return a step; `alone` requests one of its calls in full and omits the others.
 
         Raises:
-            UnknownStep: there is no such step, or it is no longer kept.
+            UnknownStep: the step or the call does not exist, or is no longer stored.
         """
         steps, task_id = self._context.steps, self._task.id
         row, calls = steps.step(task_id, attempt, step_no), steps.calls(task_id, attempt, step_no)
@@ -123,7 +124,7 @@ class Steps:
         return self._context.reads.count_tool_calls(self._task.id, attempt)
 
     def _events(self, row: StepRow) -> Iterator[Event]:
-        """Yield the events that were logged while the step ran, and its own line."""
+        """Yield the events that were logged while the step ran, up to its own line."""
         events = self._context.events
         logged_events = events.after(events.cursor_at(row.started_at), limit=MOST_LINES, task_id=self._task.id)
         last = next(
@@ -155,12 +156,12 @@ class Steps:
 
 
 def _ends(event: Event, row: StepRow) -> bool:
-    """Tell whether this is the line that a finished step writes."""
+    """Check whether an event is the one logged when the step finished."""
     return event.kind == "step_finished" and (event.attempt, event.phase) == (row.attempt, row.phase)
 
 
 def _describe_verdict(row: StepRow, work: AttemptState, earlier: AttemptState | None) -> bool:
-    """Tell whether the verdict in the case file is this step's, and not one that is carried along."""
+    """Check whether the verdict in the case file comes from this step, not from an earlier one."""
     refused = row.phase is Phase.CODING and row.outcome is Outcome.REDO
     return (row.phase, row.outcome) in _TESTED or (refused and (earlier is None or earlier.verdict != work.verdict))
 
@@ -200,5 +201,5 @@ def _lessons(work: AttemptState, mask: Mask) -> list[LessonText]:
 
 
 def _line(event: Event, mask: Mask) -> LogLine:
-    """The event without its data: the log's own page has it."""
+    """Return the event without its data, which the page of the log shows."""
     return log_line(replace(event, message=short(event.message, mask, 2000), data={}))

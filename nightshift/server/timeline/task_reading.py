@@ -1,6 +1,6 @@
-"""Findings of a task's readers, and the lessons that the task was shown, for its page.
+"""Reads the findings of a task's readers, and the lessons that the task was shown, for its page.
 
-Both are read from what was stored as plain JSON, perhaps by an earlier version: what does not fit is left out.
+Both are stored as plain JSON, possibly by an earlier version: values that do not fit are left out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LESSONS_SHOWN = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownFinding:
-    """A finding of a reader or of the checker, which has rules. `place` is path and line; `fix` may be empty."""
+    """A finding of a reader, or of the checker, which sets `rule`. `place` is path and line; `fix` may be empty."""
 
     severity: str
     rule: str
@@ -30,7 +30,7 @@ class ShownFinding:
 
 
 def show_findings(data: Mapping[str, Any], mask: Mask) -> list[ShownFinding]:
-    """The findings in the data of a step, as they were reported there."""
+    """Return the findings in the data of a step."""
     return [_finding(finding, mask) for finding in mappings(data, "findings")]
 
 
@@ -46,7 +46,7 @@ def _finding(finding: Mapping[str, Any], mask: Mask) -> ShownFinding:
 
 
 def show_lessons(context: AppContext, task_id: int) -> list[RecallRow]:
-    """The newest lessons that a task was shown, oldest first, as the log tells of them."""
+    """Return the newest lessons that a task was shown according to the log, oldest first."""
     events = context.events.last(LESSONS_SHOWN, task_id=task_id, kind=Kind.LESSON_RECALLED)
     return [
         RecallRow(
@@ -67,11 +67,11 @@ def show_lessons(context: AppContext, task_id: int) -> list[RecallRow]:
 
 
 def mappings(data: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
-    """The mappings in a list of stored JSON; nothing where there is none."""
+    """Yield the mappings in a list of stored JSON; nothing if it is not a list."""
     values = data.get(name)
     return (value for value in (values if isinstance(values, list) else []) if isinstance(value, Mapping))
 
 
 def number(value: object) -> float:
-    """A number of stored JSON; 0 where it is none."""
+    """Return a value of stored JSON as a number; 0 if it is not a number."""
     return float(value) if isinstance(value, int | float) else 0.0

@@ -1,4 +1,4 @@
-"""Answers of the API about the course of a task, as pydantic models."""
+"""Defines the API's answers about the course of a task, as pydantic models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nightshift.storage.db.step_store import PhaseTime
 
 
 class GivenFile(Answer):
-    """A file that came with the task; `test` tells that it judges."""
+    """A file that was submitted with the task; `test` is true if it is a test that judges the task."""
 
     path: str
     chars: int
@@ -21,7 +21,7 @@ class GivenFile(Answer):
 
 
 class Words(Answer):
-    """Words and files of the task's owner."""
+    """Description, files and options that the owner submitted."""
 
     description: Passage
     kind: Kind | None
@@ -32,9 +32,9 @@ class Words(Answer):
 
 
 class ForkRow(Answer):
-    """A fork and where it began: after a step of an attempt of `source`.
+    """A fork, and the step of an attempt of `source` after which it started.
 
-    `model` is asked first; empty: as settings say.
+    `model` is asked first; if it is empty, the settings choose.
     """
 
     task_id: int
@@ -45,7 +45,7 @@ class ForkRow(Answer):
 
 
 class PromptBrief(Answer):
-    """How full the step's first prompt was, and what did not fit into it."""
+    """Size of the step's first prompt, and how many parts did not fit into it."""
 
     tokens: int
     limit: int
@@ -57,10 +57,10 @@ class PromptBrief(Answer):
 class TimelineStep(Answer):
     """A finished step, without its texts.
 
-    `next` is the phase that followed. `models` are those that answered, `unpriced` the calls whose cost is not known.
-    `findings` counts what readers and gates found; `repeats` are warnings that code is written like code that failed
-    before. `stuck` says why the attempt went in circles, `fresh` that a fresh context began. `lessons` counts those
-    that its prompts held. `tools` counts tool calls, `tools_failed` those that were refused or went wrong.
+    `next` is the phase that followed. `models` are the models that replied; `unpriced` counts calls of unknown cost.
+    `findings` counts findings of readers and gates; `repeats` are warnings that new code resembles code that failed
+    before. `stuck` says why the attempt was stuck in a loop; `fresh` is true if a fresh context began. `lessons` counts
+    the lessons in its prompts. `tools` counts tool calls, and `tools_failed` those that were refused or failed.
     """
 
     attempt: int
@@ -93,9 +93,9 @@ class TimelineStep(Answer):
 
 
 class TimelineTry(Answer):
-    """One try of an attempt, 0 while only planning was done; `steps` is empty where they were pruned.
+    """One iteration of an attempt, 0 if only planning was done; `steps` is empty if they were pruned.
 
-    `phases` are there in any case. `lessons` counts those recalled by then; null where that is not known.
+    `phases` is set in any case. `lessons` counts the lessons recalled by then; null if not known.
     """
 
     iteration: int
@@ -127,7 +127,7 @@ class AttemptBrief(Answer):
 
 
 class NowRunning(Answer):
-    """Work on the task now; `step_no` is the step that has not finished yet."""
+    """The running work on the task; `step_no` is the step that has not finished yet."""
 
     attempt: int
     step_no: int
@@ -141,7 +141,7 @@ class NowRunning(Answer):
 
 
 class Mark(Answer):
-    """Something to know between the steps: a warning, an ask, a conflict, another model."""
+    """A notable event between the steps: a warning, an answer of the owner, a conflict, a fallback to another model."""
 
     id: int
     at: Moment
@@ -154,10 +154,10 @@ class Mark(Answer):
 
 
 class RecallRow(Answer):
-    """A lesson that was near to an attempt: `kind` and `item` name it.
+    """A lesson that was close to an attempt; `kind` and `item` identify it.
 
-    `arm` is what the attempt saw: the lesson (shown), nothing by lot (control), the others without this one
-    (probation). `score` is how near it was, `age_days` its age then, where that is known.
+    `arm` is what the attempt saw: the lesson (shown), no lesson by random choice (control), the other lessons without
+    this one (probation). `score` is the similarity; `age_days` is the lesson's age at that time, if known.
     """
 
     attempt: int
@@ -173,9 +173,9 @@ class RecallRow(Answer):
 
 
 class Timeline(Answer):
-    """The course of a task, of which one attempt is told in full: `attempt`, 0 before the first.
+    """The course of a task with one attempt in full: `attempt`, 0 before the first.
 
-    `tries` are those of that attempt, oldest first; `left_out` counts steps of it that are not told, the oldest ones.
+    `tries` are the iterations of that attempt, oldest first; `left_out` counts its oldest steps that are not listed.
     """
 
     task_id: int

@@ -1,4 +1,4 @@
-"""The tool calls of a step as its page shows them: what was asked for, what came of it, and edits as differences."""
+"""Reads the tool calls of a step for its page: arguments, results, and edits as diffs."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ MOST_CALLS = 200
 MOST_ARGUMENTS = 12
 TEXT_CHARS = 4_000
 ALL_CHARS = 400_000
-"""Of arguments and results in one answer; what lies behind has to be asked for with its model call."""
+"""Characters of arguments and results in one answer; to get the rest, request the model call separately."""
 EDIT_CHARS = 20_000
-"""An edit that is longer is shown by its arguments."""
+"""Characters above which an edit is shown by its arguments instead of as a diff."""
 _EDITS = {"edit": ("old", "new"), "write_file": ("", "content")}
-"""The arguments of a tool that are a text and what takes its place."""
+"""For each tool that edits: the names of the arguments for the old text and for the new text."""
 _FIRST_BLOCK = re.compile(r"^[ \t]*(?:`{3,}|~{3,}|<\w|\[TOOL_CALLS\])", re.MULTILINE)
 
 
 def tool_calls(
     context: AppContext, rows: Sequence[StoredCall], calls: Sequence[Call], *, most: int = TEXT_CHARS
 ) -> list[StepToolCall]:
-    """The calls of a step in their order; each text has `most` characters at most.
+    """Return the tool calls of a step in order.
 
     Args:
-        context: where texts are.
+        context: gives access to stored texts.
         rows: the tool calls.
         calls: the model calls that made them.
-        most: how much of each text is wanted.
+        most: maximum number of characters of each text.
     """
     replies = {call.call_no: call for call in calls}
     shown_calls, left = list[StepToolCall](), max(ALL_CHARS, most)
     for row in rows[:MOST_CALLS]:
-        reply = replies.pop(row.call_no, None)  # its words stand before its first call
+        reply = replies.pop(row.call_no, None)  # the reply's text is shown before its first call
         shown = _tool_call(context, row, most if left > 0 else 0, _words(context, reply) if reply else "")
         left -= len(shown.result.text) + sum(len(argument.text) for argument in shown.arguments.values())
         shown_calls.append(shown)
@@ -65,7 +65,7 @@ def _tool_call(context: AppContext, row: StoredCall, most: int, words: str) -> S
 
 
 def _arguments(text: str) -> Mapping[str, Any]:
-    """The arguments by their names, each a text or what JSON has for it; those that make no sense are one text."""
+    """Parse arguments into values by name; if they are not a JSON object, return the whole text under an empty name."""
     try:
         given = json.loads(text)
         return given if isinstance(given, dict) and json.dumps(given) else {"": text}
@@ -78,7 +78,7 @@ def _text(value: object) -> str:
 
 
 def _hunks(name: str, arguments: Mapping[str, Any], mask: Mask) -> tuple[Hunk, ...]:
-    """Show an edit as hunks; none where it is no edit, or too long."""
+    """Return an edit as hunks; empty if the tool does not edit or the edit is too long."""
     if name not in _EDITS:
         return ()
     old, new = (arguments.get(each, "") for each in _EDITS[name])
@@ -88,7 +88,7 @@ def _hunks(name: str, arguments: Mapping[str, Any], mask: Mask) -> tuple[Hunk, .
 
 
 def _words(context: AppContext, call: Call) -> str:
-    """Return the text of a model before its first call."""
+    """Return the text of a model's reply before its first tool call."""
     text = context.steps.artifact(call.reply) or ""
     block = _FIRST_BLOCK.search(text)
     return short(" ".join(text[: block.start() if block else None].split()), context.mask, 600)

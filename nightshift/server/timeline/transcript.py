@@ -1,4 +1,4 @@
-"""The transcript of a model call: the messages of its prompt, and its reply."""
+"""Builds the transcript of a model call: the messages of its prompt, and its reply."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from nightshift.server.formatting import full_text
 from nightshift.storage.db.step_store import Call
 
 Part = tuple[str, str]
-"""The role and the text."""
+"""Role and text."""
 
 
 def transcript(context: AppContext, call: Call) -> list[Part]:
-    """The messages of a call, its thoughts and its reply, as they are stored: secrets are still in the last two."""
+    """Return the messages, thoughts and reply of a call as stored: thoughts and reply may still contain secrets."""
     reply = with_calls(context.steps.artifact(call.reply) or "", call.tool_calls)
     thoughts = [("thoughts", call.thoughts)] if call.thoughts else []
     return [*context.steps.prompt(call.prompt), *thoughts, ("reply", reply)]
 
 
 def as_text(context: AppContext, call: Call) -> str:
-    """A call in full as plain text, without secrets."""
+    """Return a whole call as plain text, with secrets masked."""
     mask = context.mask
     return "\n\n".join(f"===== {role}\n{full_text(text, mask)}" for role, text in transcript(context, call))

@@ -1,4 +1,4 @@
-"""Verdicts as the API shows them: each test, the distinct failures, and the evidence."""
+"""Builds verdicts for the API: each test, the distinct failures, and the evidence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OUTPUT_CHARS = 20_000
 
 
 def verdict_row(verdict: Verdict, mask: Mask) -> VerdictRow:
-    """A verdict; of very many tests those that did not pass come first and are told, the rest is counted."""
+    """Return a verdict for the API; tests that did not pass come first, and tests above the limit are only counted."""
     results = sorted(verdict.results, key=lambda case: case.result is Result.PASSED)
     return VerdictRow.from_values(
         verdict,

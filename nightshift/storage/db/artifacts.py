@@ -10,7 +10,7 @@ from nightshift.storage.db.sqlite import Connection
 
 
 def put(conn: Connection, text: str) -> str:
-    """Store a text inside a write job and return its digest; the same text is stored once."""
+    """Store a text inside a write job and return its digest; an identical text is stored only once."""
     raw = text.encode("utf-8", "surrogatepass")
     digest = hashlib.sha256(raw).hexdigest()
     conn.execute(
@@ -22,6 +22,6 @@ def put(conn: Connection, text: str) -> str:
 
 
 def get(conn: Connection, digest: str) -> str | None:
-    """The text of that digest, or None when there is none."""
+    """Return the text with this digest, or None if there is none."""
     row = conn.execute("SELECT body FROM artifacts WHERE digest = ?", (digest,)).fetchone()
     return None if row is None else zlib.decompress(row[0]).decode("utf-8", "surrogatepass")

@@ -1,10 +1,10 @@
-"""Copies of the database: made while it is in use, checked before they count, and kept by age.
+"""Copies of the database: made while it is in use, checked before they count, and deleted by age.
 
-A copy is made by SQLite's online backup in one step: it reads one moment of the database, and the writer goes on in the
-log meanwhile. (`VACUUM INTO` would pack the pages anew; a copy with the same pages in the same places is faster to
-make, and tells where the tables of a damaged original begin.) It appears under its name when it is complete, on the
-disk and has passed SQLite's full check; then older ones go, so the last sound one is never among them. Where nothing
-was done since the newest one, none is made.
+SQLite's online backup makes a copy in one step: it reads one state of the database, while the writer continues in the
+write-ahead log. (`VACUUM INTO` would repack the pages. A copy with the same pages at the same positions is faster to
+make, and shows where the tables of a damaged original begin.) A copy gets its name only when it is complete, on the
+disk, and has passed SQLite's full check. Older backups are deleted after that, so the last sound one is never among
+them. If no work was done since the newest backup, none is made.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from nightshift.storage.files.whole import publish
 _NAME = re.compile(r"agent_logs-(\d{8}T\d{6})Z\.sqlite", re.ASCII)
 
 
-# What a daemon notes of its own life; two of its starts differ in nothing else.
+# Events about the daemon's own life. Two starts without work in between differ only in these.
 _OWN_LIFE = (
     Kind.DAEMON_STARTED, Kind.DAEMON_STOPPED, Kind.STATE_SAVED, Kind.INBOX_READ, Kind.ORPHANS_SWEPT, Kind.SWEPT,
     Kind.MODEL_UP, Kind.MODEL_DOWN, Kind.EMBEDDER_READY, Kind.EMBEDDER_MISSING, Kind.CLOCK_JUMPED,
 )  # fmt: skip
-# Pages that are copied between two looks at the clock.
+# Pages copied between two checks of the time limit.
 _PAGES = 2000
 
 
@@ -37,8 +37,8 @@ def copy(source: Path, to: Path, *, limit_s: float | None = None) -> None:
     """Copy a database; `to` appears when the copy is complete, sound and on the disk.
 
     Raises:
-        TimeoutError: that was not done within `limit_s` seconds; what stood at `to` is left as it was.
-        StoreError: the copy could not be made, or is not sound; what stood at `to` is left as it was.
+        TimeoutError: the copy took longer than `limit_s` seconds; an existing file at `to` is left unchanged.
+        StoreError: the copy could not be made, or is not sound; an existing file at `to` is left unchanged.
     """
     part = to.with_name(to.name + ".part")
     try:
@@ -61,7 +61,7 @@ def copy(source: Path, to: Path, *, limit_s: float | None = None) -> None:
 
 
 def _fill(source: Path, part: Path, end: float) -> None:
-    """Copy the pages: all in one step, or in several where there is a time at which to end."""
+    """Copy the pages: all in one step, or in several steps if there is a time limit."""
 
     def look(*_: int) -> None:
         if time.monotonic() > end:
@@ -70,7 +70,7 @@ def _fill(source: Path, part: Path, end: float) -> None:
     try:
         with closing(connect(source, readonly=True)) as original, closing(connect_draft(part)) as target:
             original.backup(target, pages=-1 if end == math.inf else _PAGES, progress=look)
-            # One file without a log beside it, so that it can be read from anywhere.
+            # Keep everything in one file, without a log beside it, so that the backup can be read from anywhere.
             target.execute("PRAGMA journal_mode=DELETE")
     except Error as error:
         raise store_error(error, part) from error
@@ -86,20 +86,20 @@ def make(
     most_bytes: float = math.inf,
     limit_s: float | None = None,
 ) -> Path | None:
-    """Make a backup and let go of old ones; its path, or None where nothing was done since the newest one.
+    """Make a backup and delete old ones; return its path, or None if nothing was done since the newest one.
 
     Args:
         source: the database.
-        folder: where backups lie, each named by its time.
-        now: its time.
-        keep: how many are kept of the newest, at most one an hour.
-        daily: on how many days before today one a day is kept as well, the newest of it.
-        most_bytes: how large all are together; the newest one is kept however large it is.
-        limit_s: in how many seconds it must be made.
+        folder: the folder of the backups, each named by its time.
+        now: the time of the new backup.
+        keep: how many of the newest are kept, at most one an hour.
+        daily: for how many days before today the newest backup of the day is kept as well.
+        most_bytes: limit of the total size; the newest backup is kept whatever its size.
+        limit_s: seconds within which the backup must be made.
 
     Raises:
-        TimeoutError: it was not; all old ones are kept.
-        StoreError: there is no sound new one; all old ones are kept.
+        TimeoutError: it was not made in time; all old ones are kept.
+        StoreError: no sound new one could be made; all old ones are kept.
     """
     new = folder / f"agent_logs-{now.astimezone(UTC):%Y%m%dT%H%M%S}Z.sqlite"
     if (newest := next(iter(list_backups(folder, now)), None)) and is_current(newest, source):
@@ -112,7 +112,7 @@ def make(
 
 
 def is_current(backup: Path, source: Path) -> bool:
-    """Tell whether nothing was done in a database since its backup was made."""
+    """Return True if nothing was done in the database since this backup was made."""
     try:
         return _mark(backup) == _mark(source)
     except (Error, StoreError, OSError):
@@ -120,7 +120,7 @@ def is_current(backup: Path, source: Path) -> bool:
 
 
 def _mark(path: Path) -> tuple[object, ...]:
-    """Mark what was done in a database: the newest event that tells of work, and the number of rows."""
+    """Return a mark of the work in a database: the newest event about work, and the number of rows of each table."""
     with closing(connect(path, readonly=True)) as conn:
         own = ", ".join("?" * len(_OWN_LIFE))
         done = f"SELECT id FROM execution_logs WHERE kind NOT IN ({own}) ORDER BY id DESC LIMIT 1"  # noqa: S608
@@ -132,9 +132,9 @@ def _mark(path: Path) -> tuple[object, ...]:
 
 
 def list_backups(folder: Path, now: datetime) -> list[Path]:
-    """The backups in a folder, the newest first by the time in their names.
+    """List the backups in a folder, newest first by the time in their names.
 
-    Those that were made after `now` were made under a wrong clock (or it is wrong now), and come last.
+    Backups dated after `now` come last: they were made under a wrong clock, or the clock is wrong now.
     """
     paths = folder.glob("agent_logs-*.sqlite") if folder.is_dir() else ()
     timed = [(at <= now, path.name, path) for path in paths if (at := time_of(path))]
@@ -142,7 +142,7 @@ def list_backups(folder: Path, now: datetime) -> list[Path]:
 
 
 def time_of(backup: Path) -> datetime | None:
-    """Return the time when a backup was made; None where its name does not say."""
+    """Return the time when a backup was made; None if its name does not contain one."""
     match = _NAME.fullmatch(backup.name)
     try:
         return datetime.strptime(match[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC) if match else None
@@ -151,9 +151,10 @@ def time_of(backup: Path) -> datetime | None:
 
 
 def _superfluous(newest_first: list[Path], now: datetime, keep: int, daily: int, most_bytes: float) -> list[Path]:
-    """List the backups that no rule keeps, or that there is no room for.
+    """List the backups that no rule keeps, or that exceed `most_bytes`.
 
-    Kept are the newest of the last hours, then the newest of each day.
+    The rules keep the newest backup of each of the latest `keep` hours that have one, then the newest of each of the
+    last `daily` days.
     """
     today = now.astimezone(UTC).date()
     hours, days, gone, together = set[datetime](), set[date](), list[Path](), 0

@@ -1,8 +1,9 @@
-"""The SQL of the benchmark's database, which is a file of its own: commits that were looked at, items, arms, results.
+"""SQL of the benchmark's own database file: examined commits, items, arms and results.
 
-A commit stands in one of three tables: as a candidate until it was validated, then as an item, or as dropped with the
-filter that dropped it. A move from one to another is one transaction, and every write may be made again: who was killed
-goes on without a lost or doubled row. The steps below are never edited once they were released, only added to.
+A commit is in one of three tables: a candidate until it was validated, then an item, or a dropped commit with the
+filter that dropped it. A move between tables is one transaction, and every write may be repeated, so a process that was
+killed can continue without a lost or duplicate row. The steps below are never edited once they were released, only
+added to.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
 )
 Value = str | int | float
 _SELECT: Mapping[str, str] = {
-    # History is read from its newest commit on, so of two in one second the later row is the older commit.
+    # History is read from its newest commit, so of two commits of the same second the later row is the older commit.
     "candidates": "SELECT * FROM candidates WHERE repo = coalesce(?, repo) ORDER BY committed_at, rowid DESC",
     "items": "SELECT * FROM items WHERE repo = coalesce(?, repo) ORDER BY committed_at, key",
     "dropped": "SELECT * FROM dropped WHERE repo = coalesce(?, repo) ORDER BY key",
@@ -143,10 +144,10 @@ _SELECT: Mapping[str, str] = {
 
 
 def open_rows(path: Path, *, readonly: bool = False) -> Connection:
-    """Open the database, brought up to date whoever opens it; its folder must be there.
+    """Open the database and migrate it if needed, even with `readonly`; its folder must exist.
 
     Raises:
-        StoreMissing: `readonly`, and there is none.
+        StoreMissing: `readonly`, and there is no database.
         StoreTooNew: a newer Nightshift wrote it.
         StoreError: it cannot be opened.
     """
@@ -171,7 +172,7 @@ def open_rows(path: Path, *, readonly: bool = False) -> Connection:
 
 def _migrate(conn: Connection) -> None:
     with transaction(conn):
-        done = int(conn.execute("PRAGMA user_version").fetchone()[0])  # another process may have been quicker
+        done = int(conn.execute("PRAGMA user_version").fetchone()[0])  # another process may have done it meanwhile
         for number, statements in enumerate(STEPS[done:], done + 1):
             for statement in statements:
                 conn.execute(statement)
@@ -179,19 +180,19 @@ def _migrate(conn: Connection) -> None:
 
 
 def rows(conn: Connection, table: str, repo: str | None = None) -> Sequence[Row]:
-    """The rows of candidates, items, dropped or runs, of a repository or of all, the oldest first."""
+    """List candidates, items or runs, oldest first, or dropped commits by key; of one repository or (None) of all."""
     return conn.execute(_SELECT[table], (repo,)).fetchall()
 
 
 def list_validated(conn: Connection, repo: str) -> frozenset[str]:
-    """The commits of a repository that were looked at."""
+    """List the commits of a repository that were examined."""
     query = """SELECT commit_id FROM candidates WHERE repo = :repo UNION SELECT commit_id FROM items WHERE repo = :repo
         UNION SELECT commit_id FROM dropped WHERE repo = :repo"""
     return frozenset(row[0] for row in conn.execute(query, {"repo": repo}))
 
 
 def add_candidate(conn: Connection, row: Mapping[str, Value]) -> None:
-    """Store a commit that passed the filters; one that is known stays what it is."""
+    """Store a commit that passed the filters; an existing row is left unchanged."""
     conn.execute(
         """INSERT INTO candidates (key, repo, commit_id, parent, message, lines, files, committed_at)
         VALUES (:key, :repo, :commit_id, :parent, :message, :lines, :files, :committed_at) ON CONFLICT DO NOTHING""",
@@ -200,7 +201,7 @@ def add_candidate(conn: Connection, row: Mapping[str, Value]) -> None:
 
 
 def add_item(conn: Connection, row: Mapping[str, Value]) -> None:
-    """Store an item, in the place of its candidate or of what was known of it."""
+    """Store an item; it replaces its candidate, and updates an existing item."""
     conn.execute("DELETE FROM candidates WHERE key = :key", row)
     conn.execute(
         """INSERT INTO items (key, repo, commit_id, parent, subject, statement, lines, files, committed_at,
@@ -213,7 +214,7 @@ def add_item(conn: Connection, row: Mapping[str, Value]) -> None:
 
 
 def add_dropped(conn: Connection, row: Mapping[str, Value]) -> None:
-    """Store that a commit is no item, and why."""
+    """Store that a commit was dropped, and why."""
     conn.execute("DELETE FROM candidates WHERE key = :key", row)
     conn.execute(
         """INSERT INTO dropped (key, repo, commit_id, subject, filter, reason)
@@ -229,7 +230,7 @@ def arms(conn: Connection) -> Sequence[Row]:
 
 
 def add_arm(conn: Connection, row: Mapping[str, Value]) -> None:
-    """Store an arm; one of that name stays what it is."""
+    """Store an arm; an existing arm of that name is left unchanged."""
     conn.execute(
         """INSERT INTO arms (name, backend, model, protocol, tools, readers, memory)
         VALUES (:name, :backend, :model, :protocol, :tools, :readers, :memory) ON CONFLICT DO NOTHING""",
@@ -238,7 +239,7 @@ def add_arm(conn: Connection, row: Mapping[str, Value]) -> None:
 
 
 def add_run(conn: Connection, row: Mapping[str, Value]) -> None:
-    """Store a run, or that a known one goes on."""
+    """Store a run, or mark an existing one as running again."""
     conn.execute(
         """INSERT INTO runs (key, repo, mode, arms, items, rounds, state, reason, started_at, changed_at)
         VALUES (:key, :repo, :mode, :arms, :items, :rounds, 'running', '', :at, :at)
@@ -248,13 +249,13 @@ def add_run(conn: Connection, row: Mapping[str, Value]) -> None:
 
 
 def set_state(conn: Connection, key: str, state: str, reason: str, at: str) -> None:
-    """Say what became of a run, if there is one of this key."""
+    """Store the state of a run and its reason, if there is a run with this key."""
     query = "UPDATE runs SET state = ?, reason = ?, changed_at = ? WHERE key = ?"
     conn.execute(query, (state, reason, at, key))
 
 
 def results(conn: Connection, repo: str | None, mode: str | None) -> Sequence[Row]:
-    """Read the results of a repository in a mode, or of all, in the order in which they came.
+    """Read the results of one repository and mode (None: of all), in the order in which they were finished.
 
     Databases of 0.1.0 have a result for each version of the agent; the newest counts.
     """
@@ -269,7 +270,7 @@ def results(conn: Connection, repo: str | None, mode: str | None) -> Sequence[Ro
 
 
 def add_result(conn: Connection, row: Mapping[str, Value]) -> bool:
-    """Store what became of an item under an arm; False where that is known, which stays as it is."""
+    """Store the result of an item under an arm; return False if there is one already, which is left unchanged."""
     added = conn.execute(
         """INSERT INTO results (item, arm, mode, solved, outcome, cost_usd, tokens_in, tokens_out, seconds, iterations,
         format_errors, finished_at, version) SELECT :item, :arm, :mode, :solved, :outcome, :cost_usd, :tokens_in,
@@ -281,13 +282,13 @@ def add_result(conn: Connection, row: Mapping[str, Value]) -> bool:
 
 
 def round_results(conn: Connection, run: str, number: int) -> Sequence[Row]:
-    """The results of a round of a run, in the order in which they came."""
+    """Read the results of a round of a run, in the order in which they were finished."""
     query = "SELECT * FROM round_results WHERE run = ? AND round = ? ORDER BY finished_at, item, arm"
     return conn.execute(query, (run, number)).fetchall()
 
 
 def add_round_result(conn: Connection, row: Mapping[str, Value]) -> bool:
-    """Store what became of an item under an arm in a round; False where that is known, which stays as it is."""
+    """Store an item's result under an arm in a round; return False if there is one already, which is left unchanged."""
     added = conn.execute(
         """INSERT INTO round_results (run, round, item, arm, solved, outcome, cost_usd, tokens_in, tokens_out, seconds,
         iterations, format_errors, finished_at, version) VALUES (:run, :round, :item, :arm, :solved, :outcome,
@@ -299,7 +300,7 @@ def add_round_result(conn: Connection, row: Mapping[str, Value]) -> bool:
 
 
 def note_spent(conn: Connection, row: Mapping[str, Value]) -> None:
-    """Store what an arm of a run spent on a day; it never becomes less."""
+    """Store what an arm of a run spent on a day; the stored amounts never decrease."""
     conn.execute(
         """INSERT INTO spendings (run, arm, day, cost_usd, tokens) VALUES (:run, :arm, :day, :cost_usd, :tokens)
         ON CONFLICT DO UPDATE SET cost_usd = max(cost_usd, excluded.cost_usd), tokens = max(tokens, excluded.tokens)""",

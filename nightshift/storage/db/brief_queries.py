@@ -1,7 +1,7 @@
-"""Queries for the morning brief: tasks that ended, landed and failed in a span of time, as they stand now.
+"""Queries for the morning brief: tasks that ended, landed and failed in a time span, in their current state.
 
-Spans are half open: since ≤ t < until. A task that failed and was asked for again has not failed: each figure of the
-brief leads to the tasks that it counts, and they are found where they stand today.
+Spans are half open: since ≤ t < until. A task that failed and was requested again does not count as failed: each figure
+of the brief links to the tasks that it counts, and that list shows their current state.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ TITLE_CHARS = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedTask:
-    """A task that failed and was not asked for again.
+    """A task that failed and was not requested again.
 
-    `error` and `signature` are those of the newest failure of its last attempt that no fix is known for, empty where
-    it came to none. `title` is the beginning of its description, `blocker` a task that it depends on and that did not
-    end well.
+    `error` and `signature` belong to the newest failure of its last attempt for which no fix is known; both are empty
+    if there is none. `title` is the beginning of its description, `blocker` a task that it depends on and that failed
+    or was cancelled.
     """
 
     id: int
@@ -42,9 +42,10 @@ class FailedTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """Tasks and commits of a span. `landed` were integrated and not taken back, `on_branch` wait on a branch.
+    """Numbers of tasks and commits in a time span.
 
-    `drafts` did not pass, and stand on a branch as well; `unpushed` tasks have one that could not be pushed.
+    `landed` counts commits that were integrated and not reverted, `on_branch` commits that wait on a branch. `drafts`
+    did not pass, and are on a branch as well. `unpushed` tasks have a commit that could not be pushed.
     """
 
     done: int
@@ -67,18 +68,18 @@ _FAILED = """
 
 
 class BriefQueries:
-    """Reads for the brief; may be used from any thread."""
+    """Queries for the brief; may be used from any thread."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     def first(self) -> datetime | None:
-        """Return the time when the first task came; None while there was none."""
+        """Return the time of the first task; None if there is no task yet."""
         (row,) = self._rows("SELECT created_at FROM tasks ORDER BY id LIMIT 1") or (None,)
         return None if row is None else from_text(row[0])
 
     def counts(self, since: datetime, until: datetime) -> Counts:
-        """Count the tasks that ended in the span, and the commits that were made in it, by what became of them."""
+        """Count the tasks that ended and the commits that were made in the span, by their current state."""
         span = (to_text(since), to_text(until))
         tasks = self._rows(
             "SELECT status, count(*) AS number, sum(reason GLOB ?) AS unpushed FROM tasks "
@@ -103,12 +104,12 @@ class BriefQueries:
         )
 
     def failed(self, since: datetime, until: datetime) -> list[FailedTask]:
-        """The tasks that failed in the span, by id."""
+        """List the tasks that failed in the span, by id."""
         rows = self._rows(_FAILED, TITLE_CHARS, to_text(since), to_text(until))
         return [_read_failed(row) for row in rows]
 
     def spent(self, since: datetime, until: datetime) -> Spent:
-        """Sum the use of models by the calls of the span."""
+        """Sum the model usage of the calls in the span."""
         conn = self._db.reader()
         return spending.since(conn, since) - spending.since(conn, until)
 

@@ -1,4 +1,4 @@
-"""The last time that this database saw on the clock, so that a start notices a clock that went back meanwhile."""
+"""The last clock time stored in this database; it shows at a start that the clock was set back in between."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ _BACK = "clock_set_back_s"
 
 
 def last_seen(conn: Connection) -> datetime | None:
-    """The later of the time that was noted last and that of the newest event; None in a new database."""
+    """Return the later of the last stored time and the time of the newest event; None in a new database."""
     event = conn.execute("SELECT at FROM execution_logs ORDER BY id DESC LIMIT 1").fetchone()
     seen = [text for text in (read_state(conn, _SEEN), event and event["at"]) if text]
     return from_text(max(seen)) if seen else None
 
 
 def note(conn: Connection, now: datetime) -> None:
-    """Note the time."""
+    """Store the time."""
     write_state(conn, _SEEN, to_text(now), now)
 
 
 def set_back(conn: Connection) -> timedelta:
-    """By how much the clock was set back in all and not set forward again."""
+    """Return by how much the clock was set back in total and not set forward again."""
     return timedelta(seconds=read_state(conn, _BACK) or 0.0)
 
 
 def was_set(conn: Connection, by: timedelta, now: datetime) -> None:
-    """Note the time, and that the clock was set by so much."""
+    """Store the time, and that the clock was set by this much (negative: back)."""
     back = max(timedelta(0), set_back(conn) - by)
     write_state(conn, _BACK, back.total_seconds() or None, now)
     note(conn, now)

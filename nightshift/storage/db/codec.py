@@ -1,7 +1,7 @@
-"""Values as JSON text and back.
+"""Conversion of values to JSON text and back.
 
-The text is plain ASCII: a model's reply may hold lone surrogates, which have no UTF-8 form but an escape in JSON. That
-is also why only reading goes through pydantic: it replaces such characters in the keys of what it writes.
+The text is plain ASCII: a model's reply may contain lone surrogates, which have an escape in JSON but no UTF-8 form.
+For the same reason only reading uses pydantic: in writing, it replaces such characters in keys.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ T = TypeVar("T")
 
 _write = json.JSONEncoder(separators=(",", ":")).encode
 _names: dict[type, tuple[str, ...]] = {}
-"""The names of each dataclass's fields, none for a type that is no dataclass."""
+"""Field names of each dataclass; empty for a type that is not a dataclass."""
 _adapters: dict[type, TypeAdapter[Any]] = {}
 
 
 def _adapter(kind: type[T]) -> TypeAdapter[T]:
-    """Build pydantic's reader of a type when it is first needed: `nightshift status` needs none."""
+    """Return pydantic's reader of a type, built on first use because `nightshift status` needs none."""
     if kind not in _adapters:
         from pydantic import TypeAdapter  # noqa: PLC0415  an eighth of a second
 
@@ -39,14 +39,14 @@ def _adapter(kind: type[T]) -> TypeAdapter[T]:
 
 
 def encode(value: object) -> str:
-    """Write a value of one of our types, or plain data."""
+    """Encode a value of one of our types, or plain data, as JSON text."""
     return _write(to_json_value(value))
 
 
 def encode_sparse(value: object) -> str:
-    """Encode as `encode`, without what holds nothing in a dataclass of ours: `decode` puts the same there again.
+    """Encode like `encode`, but leave out empty fields of our dataclasses; `decode` restores them from the defaults.
 
-    It is for fields that are None or empty by default, and are so in most rows of a table that is kept for ever.
+    Meant for fields that are None or empty by default, and are so in most rows of a table that is never pruned.
     """
     return _write(_without_nothing(value))
 
@@ -62,12 +62,12 @@ def decode(kind: type[T], text: str) -> T:
     """Read a value of type `kind`.
 
     Raises:
-        ValueError: the text does not hold one.
+        ValueError: the text does not contain such a value.
     """
     adapter = _adapter(kind)
     try:
         return adapter.validate_json(text)
-    except ValueError:  # a lone surrogate or a depth that pydantic's own parser refuses, or a real fault
+    except ValueError:  # a lone surrogate, nesting too deep for pydantic's parser, or really invalid
         try:
             return adapter.validate_python(json.loads(text))
         except RecursionError:
@@ -75,23 +75,23 @@ def decode(kind: type[T], text: str) -> T:
 
 
 def spec_digest(task_id: int, text: str) -> str:
-    """Return the digest that proves, years later, that a specification was submitted under this id (SHA-256)."""
+    """Return the SHA-256 that proves, years later, that a specification was submitted under this id."""
     return hashlib.sha256(f"{task_id} {text}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def storable(text: str) -> str:
-    """Replace what has no UTF-8 form by its escape; SQLite stores no other text."""
+    """Replace characters without a UTF-8 form by their escapes; SQLite stores no others."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def like(text: str) -> str:
-    r"""A LIKE pattern (escape character `\`) for texts that hold this one."""
+    r"""Return a LIKE pattern (escape character `\`) that matches texts containing this one."""
     escaped = storable(text).replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     return f"%{escaped}%"
 
 
 def to_json_value(value: object) -> Plain:
-    """The value as JSON knows it; what JSON does not know becomes its text."""
+    """Convert a value to JSON types; a value of any other type becomes its string."""
     kind = type(value)
     if value is None or kind is bool or kind is int:
         return cast("Plain", value)

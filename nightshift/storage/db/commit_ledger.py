@@ -1,6 +1,7 @@
 """Ledger of what the owner did with the agent's commits: read, integrated, reverted or discarded them.
 
-A commit that was reverted or discarded needs no reading, so both mark it as read: what is unread has no `reviewed_at`.
+A reverted or discarded commit needs no reading, so both actions mark it as read: only unread commits have no
+`reviewed_at`.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ _PENDING, _INTEGRATING = "revert_pending", "integration_pending"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingIntegration:
-    """An integration that is about to move `target` (full name) to `commit`; `entry` is the row of what waits.
+    """An integration that is about to move `target` (full name) to `commit`; `entry` is its ledger row.
 
-    `base` is the commit's parent, `subject` the first line of its message, `label` what may be claimed of it, `judged`
-    a sentence on the run.
+    `base` is the commit's parent, `subject` the first line of its message, `label` what may be claimed about it,
+    `judged` a sentence about the run.
     """
 
     entry: int
@@ -42,7 +43,7 @@ class PendingIntegration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:
-    """A revert that is about to move its branch: commit `by` takes `entry` back, or brings it back where `reapply`."""
+    """A revert that is about to move its branch: commit `by` reverts `entry`, or restores it if `reapply`."""
 
     entry: int
     by: str
@@ -54,11 +55,11 @@ _WAITS = "NOT integrated AND reverted_by IS NULL AND discarded_at IS NULL"
 
 
 class CommitLedger:
-    """The ledger as the owner works with it.
+    """The ledger with the owner's actions on it.
 
     Args:
-        db: where it is kept.
-        events: gets an event for each change, in its transaction.
+        db: the database of the ledger.
+        events: receives an event for each change, in the same transaction.
         clock: dates the reviews.
     """
 
@@ -70,17 +71,18 @@ class CommitLedger:
         integrated: bool | None = None, drafts: bool | None = None,
         span: tuple[datetime | None, datetime | None] = (None, None), riskiest: Collection[str] | None = None,
     ) -> list[Commit]:  # fmt: skip
-        """Commits, the newest first.
+        """List commits, newest first.
 
         Args:
-            limit: how many at most.
-            after: the last id of the page before; older ones follow.
-            task_id: only those of this task.
-            unread: only those that wait to be read.
-            integrated: only those that were integrated, or (False) wait on a branch, and were not taken back.
+            limit: maximum number.
+            after: the last id of the previous page; older commits follow.
+            task_id: only commits of this task.
+            unread: only commits that wait to be read.
+            integrated: only commits that were integrated and not reverted, or (False) that wait on a branch.
             drafts: only drafts that wait, or (False) no drafts.
-            span: only those made at the first time or later, and before the second.
-            riskiest: in no order those with the most points, the undecided before the others, and these (full ids).
+            span: only commits made at the first time or later, and before the second.
+            riskiest: if given, return in no particular order the commits with the most points (unread ones first), plus
+                the commits with these full ids.
         """
         since, until = span
         where = "(? IS NULL OR id < ?) AND (? IS NULL OR task_id = ?)"
@@ -88,7 +90,7 @@ class CommitLedger:
         where += " AND integrated AND reverted_by IS NULL" if integrated else ""
         where += f" AND {_WAITS} AND label <> 'draft'" if integrated is False else ""
         where += f" AND {_WAITS} AND label = 'draft'" if drafts else " AND label <> 'draft'" if drafts is False else ""
-        # Only where they are asked for: with them SQLite reads by time and sorts all rows for the newest few.
+        # Add these conditions only if needed: with them SQLite reads by time and sorts all rows to find the newest few.
         where += (" AND at >= ?" if since else "") + (" AND at < ?" if until else "")
         asked = [after, after, task_id, task_id, *(to_text(bound) for bound in span if bound)]
         query = f"SELECT * FROM git_commits WHERE {where}"  # noqa: S608  # constants
@@ -99,12 +101,12 @@ class CommitLedger:
         return self._rows(union, *asked, limit, *asked, json.dumps(list(riskiest)))
 
     def list_uncounted(self, limit: int) -> list[int]:
-        """The ids of commits whose points are not counted, the newest first."""
+        """List the ids of commits whose points were not counted yet, newest first."""
         query = "SELECT id FROM git_commits WHERE points IS NULL ORDER BY id DESC LIMIT ?"
         return [int(row[0]) for row in self._db.reader().execute(query, (limit,))]
 
     def count(self, points: Mapping[int, int]) -> Future[None]:
-        """Note the points of commits, by their ids."""
+        """Store the points of commits, by row id."""
 
         def job(conn: Connection) -> None:
             conn.executemany(
@@ -114,33 +116,33 @@ class CommitLedger:
         return self._db.write(job)
 
     def entry(self, entry_id: int) -> Commit | None:
-        """Read a row by its id."""
+        """Read a row by its id; None if there is none."""
         return next(iter(self._rows("SELECT * FROM git_commits WHERE id = ?", entry_id)), None)
 
     def named(self, start: str) -> list[Commit]:
-        """The commits whose id begins so, the newest first; `start` is hexadecimal, in lower case."""
+        """List the commits whose id starts with `start` (lower-case hexadecimal), newest first; at most 100."""
         query = "SELECT * FROM git_commits WHERE commit_id >= ? AND commit_id < ? ORDER BY id DESC LIMIT 100"
         return self._rows(query, start, f"{start}g")
 
     def on_branches(self, starts: Collection[str]) -> list[Commit]:
-        """The newest commit of each task on a branch whose name begins in one of these ways; a hundred at most."""
+        """List the newest commit of each task on branches whose name starts with one of these prefixes; at most 100."""
         where = " OR ".join("substr(branch, 1, length(?)) = ?" for _ in starts)
         query = f"SELECT *, max(id) FROM git_commits WHERE {where} GROUP BY task_id, branch ORDER BY id DESC LIMIT 100"  # noqa: S608  # constants
         return self._rows(query, *(each for start in starts for each in (start, start)))
 
     def holds_all(self, commits: Collection[str]) -> bool:
-        """Tell whether each of these commits (full ids) is the agent's; there must be one."""
+        """Return True if all of these commits (full ids) are the agent's; False for an empty collection."""
         asked = json.dumps(sorted(commits))
         query = "SELECT count(DISTINCT commit_id) FROM git_commits WHERE commit_id IN (SELECT value FROM json_each(?))"
         row: Row = self._db.reader().execute(query, (asked,)).fetchone()
         return bool(commits) and int(row[0]) == len(commits)
 
     def review(self, *, task_id: int | None = None, entries: Sequence[int] | None = None) -> Future[list[Commit]]:
-        """Mark commits as read: those of a task, those with these ids, or all. Gives those that were unread."""
+        """Mark a task's commits, the commits with these ids, or all as read; the result lists newly read commits."""
         return self._mark("NULL", to_text(self._clock()), "read by the owner", task_id, entries)
 
     def unread(self, entries: Sequence[int]) -> Future[list[Commit]]:
-        """Take back that commits were marked as read, by their ids. Gives those that were."""
+        """Mark commits as unread again, by row id; the result lists the commits that changed."""
         return self._mark("NOT NULL", None, "marked as unread again", None, entries)
 
     def _mark(
@@ -163,16 +165,16 @@ class CommitLedger:
         return self._db.write(job)
 
     def pending(self) -> Pending | None:
-        """The revert that was under way when its process died, if one did."""
+        """Return the revert that was in progress when its process died; None if there was none."""
         fields = read_state(self._db.reader(), _PENDING)
         return Pending(**fields) if fields else None
 
     def begin(self, pending: Pending | None) -> Future[None]:
-        """Note a revert before its branch is moved; None forgets one that did not come to it."""
+        """Store a revert before its branch is moved; None removes it because its branch was not moved."""
         return self._note(_PENDING, pending)
 
     def settle(self, done: Pending, event: Event) -> Future[None]:
-        """Enter a revert whose branch was moved, with its event, and forget that it was under way."""
+        """Record a revert whose branch was moved, with its event, and remove its note of being in progress."""
 
         def job(conn: Connection) -> None:
             conn.execute(
@@ -185,12 +187,12 @@ class CommitLedger:
         return self._db.write_retrying(job)
 
     def integrating(self) -> PendingIntegration | None:
-        """The integration that was under way when its process died, if one was."""
+        """Return the integration that was in progress when its process died; None if there was none."""
         fields = read_state(self._db.reader(), _INTEGRATING)
         return PendingIntegration(**fields) if fields else None
 
     def begin_integrating(self, pending: PendingIntegration | None) -> Future[None]:
-        """Note an integration before its target is moved; None forgets one whose target was not moved."""
+        """Store an integration before its target is moved; None removes it because its target was not moved."""
         return self._note(_INTEGRATING, pending)
 
     def _note(self, key: str, pending: Pending | PendingIntegration | None) -> Future[None]:
@@ -205,14 +207,14 @@ class CommitLedger:
         signs: Signs | None,
         also: Callable[[Connection], None],
     ) -> Future[None]:
-        """Enter an integration whose target was moved, and forget that it was under way.
+        """Record an integration whose target was moved, and remove its note of being in progress.
 
         Args:
             done: the integration.
-            event: tells of it.
-            files: what the commit changes; None leaves what is known.
-            signs: what its run showed; None leaves what is known.
-            also: what else changes in the same transaction.
+            event: the event about it.
+            files: the files that the commit changes; None leaves the stored ones.
+            signs: the signs of its run; None leaves the stored ones.
+            also: makes further changes in the same transaction.
         """
 
         def job(conn: Connection) -> None:
@@ -232,7 +234,7 @@ class CommitLedger:
         return self._db.write_retrying(job)
 
     def discard(self, entry: Commit) -> Future[None]:
-        """Enter that the branch of a commit was discarded."""
+        """Record that the branch of a commit was discarded."""
         text = f"{entry.commit[:10]} ({entry.subject}) was discarded: its branch {entry.branch} is gone"
         data = CommitData(commit=entry.commit, branch=entry.branch)
         event = Event(kind=Kind.DISCARDED, task_id=entry.task_id, message=text, data=data)

@@ -1,6 +1,6 @@
-"""Details of a commit in the ledger beyond its names: the files it changed, and the signs of its attempt.
+"""Further details of a commit in the ledger: the files it changed, and the signs of its attempt.
 
-Events and steps are pruned by age, these stay: the weekly report ranks commits by them.
+Events and steps are pruned by age. These details are kept, because the weekly report ranks commits by them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nightshift.storage.db.codec import decode, encode_sparse
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedFile:
-    """A path and how many lines came and went; None for both where the file is no text."""
+    """A path and its numbers of added and removed lines; both None if the file is not text."""
 
     path: str
     added: int | None
@@ -24,15 +24,16 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signs:
-    """Signs of the attempt behind a commit, for its reader.
+    """Signs of the attempt behind a commit, for the commit's reader.
 
-    `own_tests` are paths of tests that the agent wrote, `changed_tests` those of them that were there before and that
-    it changed because they contradicted the task, `removed_tests` those that went with what they tested. `tests` counts
-    those of the last run, `tests_passed` those that passed, `held_out` the cases that no prompt had shown; `failing`
-    are the ids of the first tests of a draft that did not pass. `escalations` tells how often it went in circles and
-    began afresh. `packages` are those beyond the libraries of every run, name to version. `findings` are rules of the
-    static checker that let the change pass with a note, as `rule:path`. `left_out` are paths that the model wrote and
-    the run did not take. `remarks` are grave findings of readers that were still there, the worst first.
+    `own_tests` are paths of tests that the agent wrote. `changed_tests` are existing tests among them that the agent
+    changed because they contradicted the task; `removed_tests` were removed with the code that they tested. `tests`
+    counts the tests of the last run, `tests_passed` those that passed, `held_out` the cases that no prompt had shown.
+    `failing` are the ids of the first tests of a draft that did not pass. `escalations` counts how often the attempt
+    went in circles and started again. `packages` are the packages beyond the libraries of every run, name to version.
+    `findings` are rules of the static checker that let the change pass with a note, as `rule:path`. `left_out` are
+    paths that the model wrote and the run did not use. `remarks` are serious findings of readers that were still open,
+    the worst first.
     """
 
     own_tests: tuple[str, ...] = ()
@@ -50,22 +51,22 @@ class Signs:
 
 
 def files_text(files: Sequence[ChangedFile] | None) -> str | None:
-    """The files as the ledger stores them; None stays None: not known."""
+    """Encode the files for the ledger; None (not known) stays None."""
     return None if files is None else json.dumps([[file.path, file.added, file.removed] for file in files])
 
 
 def files_of(text: str | None) -> tuple[ChangedFile, ...] | None:
-    """Read what `files_text` wrote."""
+    """Decode the result of `files_text`."""
     if text is None:
         return None
     return tuple(ChangedFile(path=path, added=added, removed=removed) for path, added, removed in json.loads(text))
 
 
 def signs_text(signs: Signs | None) -> str | None:
-    """The signs as the ledger stores them; None stays None: not known."""
+    """Encode the signs for the ledger; None (not known) stays None."""
     return None if signs is None else encode_sparse(signs)
 
 
 def signs_of(text: str | None) -> Signs | None:
-    """Read what `signs_text` wrote."""
+    """Decode the result of `signs_text`."""
     return None if text is None else decode(Signs, text)

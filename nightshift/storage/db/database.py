@@ -1,4 +1,4 @@
-"""The database as the rest of the program sees it: readers for any thread, one writer for all."""
+"""The database as the rest of the program uses it: a reader for each thread, one writer for all."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Database:
     Args:
         path: the file; its folder is created.
         readonly: never write, not even the schema.
-        busy_s: how long SQLite itself waits for a lock before it asks what to do.
-        retry_for_s: how long a write waits for another process's lock before its future fails.
+        busy_s: seconds that SQLite itself waits for a lock before the writer tries again.
+        retry_for_s: seconds that a write waits for another process's lock before its future fails.
 
     Raises:
         StoreMissing: `readonly`, and there is no database yet.
         StoreTooNew: a newer Nightshift wrote it.
-        StoreTooOld: `readonly`, and the schema would have to be brought up to date.
-        StoreDamaged: the file is no sound database.
+        StoreTooOld: `readonly`, and the schema is out of date.
+        StoreDamaged: the file is damaged, or not a database.
         StoreError: it cannot be opened.
     """
 
@@ -76,7 +76,7 @@ class Database:
         return conn
 
     def _adopt(self, conn: Connection) -> None:
-        """Remember the connection, and close those of threads that have ended."""
+        """Store the connection, and close the connections of threads that have ended."""
         with self._lock:
             for thread in [thread for thread in self._readers if not thread.is_alive()]:
                 self._readers.pop(thread).close()
@@ -85,9 +85,9 @@ class Database:
     def write(self, job: Job[T]) -> Future[T]:
         """Run `job` in a transaction on the writer's thread.
 
-        The future resolves when the job's changes are on the disk, or with what it raised; then it changed nothing.
-        It cannot be cancelled. A job may be run more than once (all but the last undone): let it change only the
-        database. `StoreFull` and other `StoreError`s say that the database itself could not do it.
+        The future resolves when the job's changes are on the disk, or fails with the job's error, in which case nothing
+        was changed. It cannot be cancelled. A job may be run more than once (all but the last undone), so it must
+        change only the database. `StoreFull` and other `StoreError`s mean that the database itself failed.
         """
         if self._writer is None:
             future: Future[T] = Future()
@@ -96,52 +96,53 @@ class Database:
         return self._writer.submit(job)
 
     def write_retrying(self, job: Job[T]) -> Future[T]:
-        """Write as `write`, but wait while the database takes no writes for now (`StoreUnready`).
+        """Write like `write`, but wait while the database accepts no writes for now (`StoreUnready`).
 
-        For what must not be lost, and for what has nothing better to do; after `hurry` it fails like any other.
+        For data that must not be lost, and for callers that have nothing better to do. After `hurry` it fails like
+        `write`.
         """
         return self.write(job) if self._writer is None else self._writer.submit(job, retrying=True)
 
     def write_later(self, job: Job[T]) -> Future[T]:
-        """Write as `write_retrying`, for what nobody waits for: along with the next write, or after a moment."""
+        """Write like `write_retrying`, if nobody waits for the result: with the next write, or after a moment."""
         return self.write(job) if self._writer is None else self._writer.submit(job, retrying=True, patient=True)
 
     def hurry(self) -> None:
-        """Let nothing wait any longer for a database that takes no writes: the program is about to end."""
+        """Stop waiting for a database that accepts no writes, because the program is about to end."""
         if self._writer is not None:
             self._writer.hurry()
 
     @property
     def write_failure(self) -> WriteFailure | None:
-        """Why nothing can be written, or None."""
+        """Reason why nothing can be written, or None."""
         return self._writer.failures.now if self._writer else None
 
     def note_damage(self, error: StoreDamaged) -> None:
-        """Write nothing more: the file was found damaged."""
+        """Stop all writes: the file was found to be damaged."""
         if self._writer is not None:
             self._writer.failures.record(error)
 
     def on_write_failure(self, listener: Callable[[WriteFailure], None]) -> None:
-        """Call `listener` on the writer's thread when a write failure begins or is over."""
+        """Call `listener` on the writer's thread when a write failure begins or ends."""
         if self._writer is not None:
             self._writer.failures.listen(listener)
 
     @property
     def writes(self) -> bool:
-        """Tell whether a write would find its thread alive."""
+        """True if the writer's thread is alive."""
         return self._writer is not None and self._writer.is_alive
 
     def listen(self, listener: Listener) -> None:
-        """Call `listener(conn)` after each commit, on the writer's thread; one that raises is dropped."""
+        """Call `listener(conn)` after each commit, on the writer's thread; a listener that raises is removed."""
         if self._writer is not None:
             self._writer.listen(listener)
 
     def data_version(self) -> int:
-        """A number that changes with every commit, by this process or another; valid on one thread only."""
+        """Return a number that changes with every commit of any process; comparable only on one thread."""
         return int(self.reader().execute("PRAGMA data_version").fetchone()[0])
 
     def close(self) -> None:
-        """Finish all accepted writes, then close every connection. Nothing may be read afterwards."""
+        """Finish all accepted writes, then close every connection. Nothing can be read afterwards."""
         if self._writer is not None:
             self._writer.stop()
         with self._lock:

@@ -1,13 +1,13 @@
-"""The one log: an append-only table; streams, pages, reports and the file log are readers with a cursor over it.
+"""The event log: an append-only table. Streams, pages, reports and the file log read it with a cursor.
 
 Events are stored first and delivered afterwards. Ids grow in the order of the commits, also across processes (SQLite
 has one writer at a time), so a reader that continues after the last id it saw misses nothing and sees nothing twice.
-Subscribers are served from the table too: they see exactly what a reader sees, the events of other processes included.
+Subscribers are served from the table too: they see exactly what a reader sees, including the events of other processes.
 
-A filter that hardly any event passes would have a request look at the whole log. So a page (`LogReader`) is made of
-spans of ids, is done when it is full, when the log ends or when its time is over, and says which span it covers: all
-that passes the filter in there is on the page. Whoever goes on behind the span, or before it, sees each event exactly
-once, however short the pages turn out.
+A filter that matches almost no events would make a request scan the whole log. So a page (`LogReader`) is read in spans
+of ids. It ends when it is full, when the log ends or when its time is up, and states which ids it covers: it contains
+every matching event among them. A reader that continues after that range, or before it, sees each event exactly once,
+however short the pages are.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class EventLog:
     """Stores, reads and delivers events; thread-safe.
 
     Args:
-        db: where they are kept.
-        clock: gives events their time.
-        mask: takes secrets out of messages and data.
+        db: the database of the events.
+        clock: sets the time of events.
+        mask: removes secrets from messages and data.
     """
 
     def __init__(self, db: Database, clock: Clock = utc_now, mask: Masker | None = None) -> None:
@@ -54,12 +54,12 @@ class EventLog:
         db.listen(self._deliver)
 
     def insert(self, conn: Connection, event: Event) -> Event:
-        """Store an event inside a write job; returned as stored, with id, time, and without secrets."""
+        """Store an event inside a write job; return it as stored, with id and time and without secrets."""
         event_id = self.append(conn, event)
         return event_of(conn.execute(SELECT + "WHERE id = ?", (event_id,)).fetchone())
 
     def append(self, conn: Connection, event: Event) -> int:
-        """Store an event inside a write job; returns its id."""
+        """Store an event inside a write job; return its id."""
         data = _fit(conn, encode(self._mask.show_data(to_json_value(event.data)))) if event.data else "{}"
         cursor = conn.execute(
             "INSERT INTO execution_logs (at, level, kind, message, task_id, attempt, iteration, phase, worker, data) "
@@ -80,14 +80,15 @@ class EventLog:
         return int(cursor.lastrowid or 0)
 
     def emit(self, event: Event) -> None:
-        """Hand in an event that is part of no transaction; never raises and never waits (a `core.ports.Sink`)."""
+        """Submit an event that is part of no transaction; never raises and never waits (a `core.ports.Sink`)."""
         timed = event if event.at else replace(event, at=self._clock())
         self._db.write_later(lambda conn: self.append(conn, timed)).add_done_callback(_log_failure)
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Call `subscriber` with the new events after each commit, in order, on the writer's thread.
 
-        It must be quick and must not wait for a write. One that raises is dropped. Returns what ends it.
+        The subscriber must be quick and must not wait for a write. A subscriber that raises is removed. Returns a
+        function that ends the subscription.
         """
         if not self._subscribers:
             self._delivered = self.newest_id()
@@ -95,7 +96,7 @@ class EventLog:
         return lambda: self._drop(subscriber)
 
     def catch_up(self) -> Future[None]:
-        """Deliver to the subscribers what other processes have written (see `Database.data_version`)."""
+        """Deliver events that other processes have written to the subscribers (see `Database.data_version`)."""
         return self._db.write_retrying(lambda _: None)
 
     def _drop(self, subscriber: Subscriber) -> None:
@@ -116,7 +117,7 @@ class EventLog:
                     self._drop(subscriber)
 
     def newest_id(self) -> int:
-        """The id of the newest event, 0 when there is none."""
+        """Return the id of the newest event, 0 if there is none."""
         return newest_id(self._db.reader())
 
     def after(
@@ -130,16 +131,16 @@ class EventLog:
         kind: Kind | None = None,
         text: str | None = None,
     ) -> list[Event]:
-        """The first `limit` events after a cursor, oldest first.
+        """List the first `limit` events after a cursor, oldest first.
 
         Args:
             event_id: the id of the last event that was seen, 0 for none.
-            limit: how many at most.
-            level: only events of this level or a worse one.
+            limit: maximum number.
+            level: only events of this level or a more severe one.
             task_id: only events of this task.
             worker: only events of this worker.
             kind: only events of this kind.
-            text: only events whose message holds it, in any case.
+            text: only events whose message contains it, ignoring case.
         """
         where, values = conditions(EventFilter(level=level, task_id=task_id, worker=worker, kind=kind), text)
         query = SELECT + f"WHERE id > ? {where} ORDER BY id LIMIT ?"
@@ -155,17 +156,17 @@ class EventLog:
         text: str | None = None,
         kind: Kind | None = None,
     ) -> list[Event]:
-        """The newest `limit` events, oldest first, with the filters of `after`."""
+        """List the newest `limit` events, oldest first, with the filters of `after`."""
         where, values = conditions(EventFilter(level=level, task_id=task_id, worker=worker, kind=kind), text)
         query = SELECT + f"WHERE id > 0 {where} ORDER BY id DESC LIMIT ?"
         return [event_of(row) for row in self._db.reader().execute(query, (*values, limit))][::-1]
 
     def pages(self, wanted: EventFilter, accepts: Accepts | None = None) -> LogReader:
-        """Return a reader of pages of these events, on this thread; `accepts` looks at their messages as well."""
+        """Return a reader of pages of these events, for this thread; `accepts` checks their messages as well."""
         return LogReader(conn=self._db.reader(), wanted=wanted, accepts=accepts)
 
     def cursor_at(self, moment: datetime) -> int:
-        """The cursor after which the events since `moment` come (a binary search: times grow with the ids)."""
+        """Return the cursor after which the events since `moment` begin (binary search: times grow with the ids)."""
         low, high, wanted = 0, self.newest_id(), to_text(moment)
         query = "SELECT at FROM execution_logs WHERE id > ? ORDER BY id LIMIT 1"
         while low < high:
@@ -178,7 +179,7 @@ class EventLog:
 
 
 def _fit(conn: Connection, data: str) -> str:
-    """The JSON text, or the name of the artifact that it became because it is too long."""
+    """Return the JSON text, or a reference to an artifact that holds it if it is too long."""
     if len(data) <= MAX_DATA_BYTES:
         return data
     return json.dumps({"cut": True, "bytes": len(data), "artifact": artifacts.put(conn, data)})
@@ -193,7 +194,7 @@ SELECT = "SELECT id, at, level, kind, message, task_id, attempt, iteration, phas
 _AT_LEAST = {
     Level.DEBUG: "",
     Level.INFO: "AND level <> 'DEBUG' ",
-    Level.WARNING: "AND level IN ('WARNING', 'ERROR') ",  # as the partial index has it
+    Level.WARNING: "AND level IN ('WARNING', 'ERROR') ",  # in the form of the partial index
     Level.ERROR: "AND level IN ('WARNING', 'ERROR') AND level = 'ERROR' ",
 }
 assert list(_AT_LEAST) == list(RANK)
@@ -201,7 +202,7 @@ assert list(_AT_LEAST) == list(RANK)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventFilter:
-    """Conditions on events: of `level` or a worse one, of one task, one worker, one kind; None lets all pass."""
+    """Conditions on events: this `level` or a more severe one, one task, worker or kind; None matches all."""
 
     level: Level | None = None
     task_id: int | None = None
@@ -210,11 +211,11 @@ class EventFilter:
 
 
 def conditions(wanted: EventFilter, text: str | None = None) -> tuple[str, list[object]]:
-    """Build the conditions to add to a WHERE, each beginning with AND, and their values.
+    """Build conditions to append to a WHERE clause, each beginning with AND, and their values.
 
     Args:
-        wanted: which events.
-        text: only those whose message holds it, in any case.
+        wanted: the filter.
+        text: only events whose message contains it, ignoring case.
     """
     where, values = _AT_LEAST[wanted.level or Level.DEBUG], list[object]()
     for column in ("task_id", "worker", "kind"):
@@ -226,7 +227,7 @@ def conditions(wanted: EventFilter, text: str | None = None) -> tuple[str, list[
 
 
 def event_of(row: Row) -> Event:
-    """The event of a row of `SELECT`."""
+    """Convert a row of `SELECT` to an event."""
     return Event(
         id=row["id"],
         at=from_text(row["at"]),
@@ -248,15 +249,15 @@ WALL_S = 0.1
 _NAMED = "WHERE id IN (SELECT value FROM json_each(?))"
 
 Accepts = Callable[[str], bool]
-"""Takes a message."""
+"""Predicate on an event's message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogPage:
-    """Events, oldest first: all that pass the filter with ids from `first_id` to `last_id`.
+    """Events, oldest first: all that match the filter with ids from `first_id` to `last_id`.
 
-    `first_id` is the `before` of the page that precedes, 1 when none does; `last_id` the `after` of the one that
-    follows.
+    Pass `first_id` as `before` to read the preceding page (1: there is none), and `last_id` as `after` to read the next
+    one.
     """
 
     events: list[Event]
@@ -269,13 +270,13 @@ class LogReader:
     """Reads pages over one connection.
 
     Args:
-        conn: for reading.
-        wanted: which events.
-        accepts: looks at the messages of those as well; None takes all.
-        wall_s: after so many seconds the page ends where it is; at least one event is looked at.
-        now: seconds that only grow.
-        span: how many ids are looked at between two looks at the time.
-        text_span: the same where messages are looked at.
+        conn: a connection for reading.
+        wanted: the filter.
+        accepts: checks the messages of matching events as well; None accepts all.
+        wall_s: seconds after which the page ends where it is; at least one event is examined.
+        now: a clock in seconds that only grows.
+        span: number of ids read between two checks of the time.
+        text_span: the same if messages are checked.
     """
 
     conn: Connection
@@ -287,7 +288,7 @@ class LogReader:
     text_span: int = TEXT_SPAN
 
     def after(self, event_id: int, limit: int) -> LogPage:
-        """The oldest `limit` events with a greater id."""
+        """Return the oldest `limit` events with a greater id."""
         end = newest_id(self.conn)
         reached = start = min(event_id, end)
         events, until = list[Event](), self.now() + self.wall_s
@@ -298,7 +299,7 @@ class LogReader:
         return LogPage(events=events, first_id=start + 1, last_id=reached)
 
     def before(self, event_id: int | None, limit: int) -> LogPage:
-        """The newest `limit` events with a smaller id; of all events, where none is given."""
+        """Return the newest `limit` events with a smaller id; None stands for the end of the log."""
         newest, oldest = newest_id(self.conn), _oldest_id(self.conn)
         reached = end = newest + 1 if event_id is None else min(event_id, newest + 1)
         events, until = list[Event](), self.now() + self.wall_s
@@ -313,7 +314,7 @@ class LogReader:
         return self.text_span if self.accepts else self.span
 
     def _read(self, after: int, upto: int, limit: int, until: float, *, newest_first: bool) -> tuple[list[Event], int]:
-        """The first `limit` events of a span of ids, from one of its ends, and the last id that was looked at."""
+        """Return the first `limit` matching events from one end of a span of ids, and the last id examined."""
         where, values = conditions(self.wanted)
         order = "DESC" if newest_first else "ASC"
         end = after + 1 if newest_first else upto
@@ -327,7 +328,7 @@ class LogReader:
         return self._events(f"{_NAMED} ORDER BY id {order}", [json.dumps(ids)]), reached
 
     def _accept(self, rows: list[Row], limit: int, until: float, end: int) -> tuple[list[int], int]:
-        """The ids of the first `limit` rows whose message is accepted, and how far that was looked for."""
+        """Return the ids of the first `limit` rows whose message is accepted, and the last id examined."""
         assert self.accepts is not None
         ids: list[int] = []
         for row in rows:
@@ -342,7 +343,7 @@ class LogReader:
 
 
 def newest_id(conn: Connection) -> int:
-    """The id of the newest event, 0 when there is none."""
+    """Return the id of the newest event, 0 if there is none."""
     return int(conn.execute("SELECT COALESCE(MAX(id), 0) FROM execution_logs").fetchone()[0])
 
 

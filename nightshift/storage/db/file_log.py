@@ -1,9 +1,9 @@
 """`logs/agent.log`: the events as JSON lines, for people with `tail` and `jq`; rotated by size and by age.
 
-The standard library's `RotatingFileHandler` would lose most of what this is for: it rotates by size but not by age as
-well, writes a part of a line when the disk is full, continues a line that a power cut broke off, and goes on writing
-into a file that was moved or removed under it. Of the tests of this module 8 of 13 fail with it, and a subclass that
-passes them replaces all of it but the renaming.
+The standard library's `RotatingFileHandler` lacks most of what is needed here: it does not rotate by both size and age,
+writes part of a line when the disk is full, appends to a line that a power cut broke off, and keeps writing to a file
+that was moved or removed. With it, 8 of the 13 tests of this module fail, and a subclass that passes them replaces
+everything except the renaming.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from nightshift.core.events import RANK, Event, Level
 
 SWEEP = timedelta(hours=1)
 _OURS = re.compile(r"[1-9]\d{0,2}")
-"""End of a renamed file's name; longer numbers are years and the like, of somebody else."""
+"""Suffix of a renamed file's name. Longer numbers are years and the like, in files that are not ours."""
 
 
 class RotatingFile:
     """Appends whole lines. Used from one thread at a time.
 
-    A file spans at most `days / keep`, so that all of them together span `days`.
+    A file spans at most `days / keep`, so that all files together span `days`.
 
     Args:
-        path: the file; its folder is made when it is first written, and again when it has gone.
-        max_bytes: the file is renamed to `<name>.1` and begun anew before it grows beyond this.
-        keep: how many renamed files stay, at least one.
-        days: a renamed file goes when its newest line is so old.
+        path: the file; its folder is created at the first write, and again if it disappears.
+        max_bytes: the file is renamed to `<name>.1` and a new one begun before it grows beyond this size.
+        keep: how many renamed files are kept, at least one.
+        days: a renamed file is deleted when its newest line is this old.
     """
 
     def __init__(self, path: Path, *, max_bytes: int, keep: int, days: float) -> None:
@@ -46,7 +46,7 @@ class RotatingFile:
         self._began = self._swept = datetime.min.replace(tzinfo=UTC)
 
     def renew(self, *, max_bytes: int, keep: int, days: float) -> None:
-        """Go on under other limits. Any thread: each is one assignment."""
+        """Continue with other limits. Callable from any thread, as each is set by one assignment."""
         self._max_bytes, self._keep = max_bytes, keep
         self._age, self._span = timedelta(days=days), timedelta(days=days / keep)
 
@@ -54,7 +54,7 @@ class RotatingFile:
         """Append lines that end with a line feed, all or none.
 
         Raises:
-            OSError: they could not be written; the file is as it was.
+            OSError: they could not be written; the file is unchanged.
         """
         file = self._open_anew(now)
         if self._size and (self._size + len(lines) > self._max_bytes or now - self._began >= self._span):
@@ -74,7 +74,7 @@ class RotatingFile:
             self._file = None
 
     def _open_anew(self, now: datetime) -> int:
-        """The file that has the name now, opened."""
+        """Return a descriptor of the file that has the name now; reopen it if it was moved or removed."""
         if self._file is not None and self._is_still_there(self._file):
             return self._file
         self.close()
@@ -82,7 +82,7 @@ class RotatingFile:
         self._file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         self._size = os.fstat(self._file).st_size
         self._began = _first_time(self._path) or now
-        if self._size and os.pread(self._file, 1, self._size - 1) != b"\n":  # a power cut took the rest of a line
+        if self._size and os.pread(self._file, 1, self._size - 1) != b"\n":  # a power cut broke the line off
             self._size += os.write(self._file, b"\n")
         return self._file
 
@@ -115,7 +115,7 @@ class RotatingFile:
 
 
 def _first_time(path: Path) -> datetime | None:
-    """The time in the first line; None where it has none."""
+    """Return the time in the first line; None if it has none."""
     try:
         with path.open("rb") as file:
             return from_text(str(json.loads(file.readline(1 << 20))["timestamp"]))
@@ -127,16 +127,16 @@ log = logging.getLogger(__name__)
 
 
 class FileLog:
-    """A subscriber of the event log. A file that cannot be written is reported once; the database has all events.
+    """A subscriber of the event log. A failure to write is reported once; the database has all events.
 
     Args:
-        path: the file; its folder is made.
+        path: the file; its folder is created.
         level: events below it are left out.
-        max_bytes: when the file is renamed to `.1` and begun anew.
+        max_bytes: size above which the file is renamed to `.1` and a new one begun.
         backups: how many old files are kept.
-        days: how old lines may grow in them.
+        days: how old lines in them may become.
         clock: the time.
-        tell: takes a sentence for the owner when the file cannot be written; it is called on the writer's thread.
+        report: receives a sentence for the owner if the file cannot be written; called on the writer's thread.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class FileLog:
         self._missing = 0
 
     def renew(self, *, level: Level, max_bytes: int, backups: int, days: float) -> None:
-        """Go on under other settings; see the class's arguments. Any thread."""
+        """Continue with other settings; see the class's arguments. Callable from any thread."""
         self._rank = RANK[level]
         self._file.renew(max_bytes=max_bytes, keep=backups, days=days)
 
@@ -189,7 +189,7 @@ class FileLog:
 
 
 def line(event: Event) -> str:
-    """The event as one line of JSON; empty fields are null, so that every line has the same keys."""
+    """Return the event as one line of JSON; empty fields are null, so that every line has the same keys."""
     fields = {
         "timestamp": to_text(event.at) if event.at else None,
         "level": event.level,

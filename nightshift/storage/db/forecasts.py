@@ -1,4 +1,4 @@
-"""A forecast from the database: how long ended tasks took and what they cost, and which tasks are open."""
+"""Forecast from the database: how long ended tasks took, what they cost, and which tasks are open."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from nightshift.storage.db import spending
 from nightshift.storage.db.sqlite import Connection
 
 LATEST = 200
-"""So many of the newest ended tasks are measured: older ones had other models, settings and repositories."""
+"""How many of the newest ended tasks are measured; older ones had other models, settings and repositories."""
 SOON = timedelta(days=1)
-"""Horizon of the forecast: a task that is scheduled for later is no part of this night's work."""
+"""Horizon of the forecast: a task scheduled for later is not part of this night's work."""
 MEASURED = (Ending.COMMITTED, Ending.NO_CHANGE, Ending.GAVE_UP, Ending.STUCK, Ending.TIMEOUT)
-"""The endings of tasks that were worked on to their end."""
+"""Endings of tasks that were worked on to the end."""
 
 ENOUGH = 10
-"""With so many ended tasks of the model that works now, those of others are left out: they took and cost other sums."""
+"""With this many ended tasks of the current model, tasks of other models are left out: their times and costs differ."""
 
 _CODED = f"backend || '=' || model FROM model_stats WHERE phase = 'CODING' AND backend <> '{BUILT_IN}'"
 _AT_WORK = f"SELECT {_CODED} ORDER BY id DESC LIMIT 1"
-"""The engine tries before a model and is no other way to work."""
+"""The built-in engine is excluded: it only tries before a model."""
 _CODER = f"(SELECT {_CODED} AND task_id = tasks.id GROUP BY 1 ORDER BY COUNT(*) DESC LIMIT 1)"
 _WORK = "(SELECT TOTAL(duration_s) FROM iterations WHERE iterations.task_id = tasks.id)"
 _ENDED = (
@@ -45,7 +45,7 @@ _EDGES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenTasks:
-    """The open tasks: those that run soon and without their owner; how many wait for him, a later day, a model."""
+    """Open tasks that can run soon without the owner; how many others wait for the owner, a later day or a model."""
 
     tasks: tuple[OpenTask, ...]
     for_owner: int
@@ -54,7 +54,7 @@ class OpenTasks:
 
 
 def foreseen(conn: Connection, work: WorkSettings, now: datetime) -> Forecast:
-    """Forecast the work on the open tasks; today is the UTC day, as for the budget."""
+    """Forecast the work on the open tasks; "today" is the UTC day, as for the budget."""
     open_ = open_tasks(conn, now)
     left_usd = None
     if work.day_cost_usd is not None:
@@ -68,9 +68,10 @@ def foreseen(conn: Connection, work: WorkSettings, now: datetime) -> Forecast:
 
 
 def measure_tasks(conn: Connection) -> tuple[list[MeasuredTask], str]:
-    """Measure the newest ended tasks: those of the model that wrote code last, which is named, or of all (empty).
+    """Measure the newest ended tasks: the tasks of the model that wrote code last, or of all models.
 
-    None where no model wrote code: the built-in engine alone says nothing of the tasks that it leaves.
+    Returns the measured tasks, and the name of the model (empty: all models). The list is empty if no model wrote code,
+    because the built-in engine's tasks do not show how long other tasks take.
     """
     rows = conn.execute(_ENDED, (json.dumps(MEASURED), LATEST)).fetchall()
     now = conn.execute(_AT_WORK).fetchone()
@@ -82,7 +83,7 @@ def measure_tasks(conn: Connection) -> tuple[list[MeasuredTask], str]:
 
 
 def open_tasks(conn: Connection, now: datetime) -> OpenTasks:
-    """The open tasks, in the order in which they will be claimed."""
+    """List the open tasks, in the order in which they will be claimed."""
     rows = conn.execute(_OPEN).fetchall()
     waiting = {row[0] for row in rows if row[1] == Status.WAITING}
     dependants: dict[int, set[int]] = {}
@@ -108,7 +109,7 @@ def open_tasks(conn: Connection, now: datetime) -> OpenTasks:
 
 
 def _reach(begin: Collection[int], dependants: Mapping[int, Collection[int]]) -> set[int]:
-    """Return these tasks, and all that wait for one of them."""
+    """Return these tasks, and all tasks that wait for one of them, directly or indirectly."""
     reached, left = set(begin), list(begin)
     while left:
         for task_id in dependants.get(left.pop(), ()):
@@ -119,6 +120,6 @@ def _reach(begin: Collection[int], dependants: Mapping[int, Collection[int]]) ->
 
 
 def _cost_usd(spent: str) -> float | None:
-    """The cost that stands in a task's record of what it used; None where the price of a call is not known."""
+    """Return the cost in a task's usage record; None if the price of a call is not known."""
     used = json.loads(spent)
     return None if used.get("unpriced") else float(used.get("cost_usd", 0.0))

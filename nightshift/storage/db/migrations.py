@@ -1,8 +1,9 @@
 """The schema's history: an append-only list of named steps, applied with sqlite-utils' `Migrations`.
 
 A step is never edited once it was released; a change of mind is a new step. Names in the database that are not in the
-list mean that a newer Nightshift wrote it. The guard against illegal moves is the exception: it is generated from
-`core.tasks.states.MOVES` and compared at each opening, so that table and triggers cannot drift apart.
+list mean that a newer Nightshift wrote it. The triggers against illegal moves are the exception: they are generated
+from `core.tasks.states.MOVES` and compared whenever the database is opened, so that the table and the triggers cannot
+diverge.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
 
 SET = "nightshift"
 FIRST = (Status.QUEUED, Status.SCHEDULED, Status.BLOCKED, Status.SHARED)
-"""The statuses that a new task may have."""
+"""Statuses that a new task may have."""
 
 
 def _drop_vector_tables(db: Tables) -> None:
-    """Drop the tables of sqlite-vec, of which nothing is lost; they are made no more.
+    """Drop the tables of sqlite-vec, which are no longer used; nothing is lost with them.
 
-    The extension may be missing here, and without it SQLite cannot drop a table of it: the entry is taken out, and its
-    shadow tables are then tables like others.
+    The extension may be missing, and SQLite cannot drop its tables without it. So their entries in the schema are
+    deleted, which turns the shadow tables into ordinary tables.
     """
     select = "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB 'vec_*'"
     db.execute("PRAGMA writable_schema=ON")
@@ -82,7 +83,7 @@ STEPS: tuple[tuple[str, Callable[[Tables], None]], ...] = (
 
 
 def check(conn: Connection, path: Path) -> None:
-    """Make sure that this program and the database fit.
+    """Make sure that this program and the database fit each other.
 
     Raises:
         StoreTooNew: a newer Nightshift wrote it.
@@ -96,7 +97,7 @@ def migrate(conn: Connection, path: Path) -> None:
     """Bring the schema up to date; of several processes that try at once, one does it.
 
     Raises:
-        StoreTooNew: a newer Nightshift wrote the database; it is left as it is.
+        StoreTooNew: a newer Nightshift wrote the database; it is left unchanged.
     """
     if not pending(conn, path) and _guards(conn) == guards():
         return
@@ -107,11 +108,11 @@ def migrate(conn: Connection, path: Path) -> None:
 
 
 def pending(conn: Connection, path: Path) -> list[str]:
-    """The names of the steps that the database lacks.
+    """List the names of the steps that the database lacks.
 
     Raises:
         StoreTooNew: it has steps that this program does not know.
-        StoreDamaged: and lacks one that it does know, which no version leaves behind.
+        StoreDamaged: it has such steps but lacks a known one, which no version leaves behind.
     """
     names, applied = [name for name, _ in STEPS], _read_applied(conn)
     lacking = [name for name in names if name not in applied]
@@ -126,7 +127,7 @@ def pending(conn: Connection, path: Path) -> list[str]:
 
 
 def _read_applied(conn: Connection) -> set[str]:
-    """Read sqlite-utils' own record by hand: importing it is worth its time only when there is something to do."""
+    """Read sqlite-utils' own record directly: importing it is worth the time only if there is a step to apply."""
     table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '_sqlite_migrations'"
     if conn.execute(table).fetchone() is None:
         return set()
@@ -144,15 +145,15 @@ def _apply(conn: Connection) -> None:
 
 
 def fresh() -> Connection:
-    """A database in memory with all tables of ours, made by the same steps; a few milliseconds."""
+    """Return a database in memory with all our tables, made by the same steps; takes a few milliseconds."""
     conn = connect_memory()
     for _, step in STEPS:
-        step(cast("Tables", conn))  # the steps do no more than execute
+        step(cast("Tables", conn))  # the steps only call `execute`
     return conn
 
 
 def guards() -> dict[str, str]:
-    """The triggers that refuse illegal moves, by name."""
+    """Return the triggers that refuse illegal moves, by name."""
     moves = ", ".join(f"'{start}>{end}'" for start in Status for end in sorted(MOVES[start]))
     first = ", ".join(f"'{status}'" for status in FIRST)
     return {

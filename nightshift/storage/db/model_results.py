@@ -1,9 +1,9 @@
-"""Results of each model's attempts, by the kind of the task, and the models that an attempt was given.
+"""Results of each model's attempts, by kind of task, and the models assigned to an attempt.
 
-An attempt is credited to the model that began it, and only if that model also wrote what was committed: so the rates of
-models that are called for help, to what others could not do, do not suffer from that. Only endings count that tell of
-the model; that a task was cancelled, or its daemon died, does not. Of a task that was tried more than once the last
-attempt counts, for how earlier ones ended is not kept. What its owner took back was not solved.
+An attempt is credited to the model that began it, and only if the same model also wrote what was committed. So a model
+is not rated worse for being called when others had failed. Only endings that depend on the model count; a cancelled
+task or a daemon that died does not. If a task was tried more than once, only the last attempt counts, because the
+endings of earlier ones are not stored. A commit that the owner reverted does not count as solved.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import Connection
 
 CONCLUSIVE = (Ending.COMMITTED, Ending.GAVE_UP, Ending.STUCK, Ending.TIMEOUT, Ending.BUDGET)
-"""The endings that tell of the model."""
+"""Endings that depend on the model."""
 LATEST = 1000
-"""So many of the newest tasks are looked at, whatever their kind, so that the time of a look does not grow."""
+"""How many of the newest tasks are examined, whatever their kind, so that the time of a query does not grow."""
 OF_A_KIND = 100
-"""So many of the newest attempts of a kind count: what a model could not do a hundred tasks ago it may have learned."""
+"""How many of the newest attempts of a kind count; older failures may no longer apply to a model."""
 
 _RESULTS = """
 WITH ended AS MATERIALIZED (
@@ -62,10 +62,10 @@ FROM roles GROUP BY kind, label ORDER BY kind, label
 
 
 class ModelResults:
-    """Thread-safe.
+    """Reads results and routes, and stores routes; thread-safe.
 
     Args:
-        db: where it is kept.
+        db: the database.
         clock: the time at which routes are decided.
     """
 
@@ -73,7 +73,7 @@ class ModelResults:
         self._db, self._clock = db, clock
 
     def results(self) -> Results:
-        """Read the results of each model, by kind of task; blocking, for some milliseconds."""
+        """Read the results of each model, by kind of task; blocks for some milliseconds."""
         names = {"committed": Ending.COMMITTED, "telling": json.dumps(CONCLUSIVE), "coding": Phase.CODING}
         bounds = {"engine": BUILT_IN, "latest": LATEST, "of_a_kind": OF_A_KIND}
         by_kind: dict[str, dict[str, ModelResult]] = {}
@@ -84,7 +84,7 @@ class ModelResults:
         return by_kind
 
     def route(self, task_id: int, attempt: int) -> Route | None:
-        """Read the route that was decided for an attempt; None where there is none."""
+        """Read the route that was decided for an attempt; None if there is none."""
         query = "SELECT kind, ladder, first, cheap, explored, why FROM model_routes WHERE task_id = ? AND attempt = ?"
         row = self._db.reader().execute(query, (task_id, attempt)).fetchone()
         if row is None:
@@ -93,7 +93,7 @@ class ModelResults:
         return Route(**{**values, "ladder": tuple(json.loads(row["ladder"])), "explored": bool(row["explored"])})
 
     def keep(self, task_id: int, attempt: int, route: Route) -> Future[None]:
-        """Store what was decided for an attempt; the first decision stays."""
+        """Store the route that was decided for an attempt; an existing one is left unchanged."""
         at = to_text(self._clock())
 
         def job(conn: Connection) -> None:

@@ -1,9 +1,9 @@
-"""The prompts of model calls, kept as texts: JSON, a list of [role, text].
+"""Prompts of model calls, stored as texts: JSON, a list of [role, text].
 
-A model that works with tools is asked again and again within a step, each time with all that was said before. Such a
-prompt is kept as what it adds to the one of the call before: {"after": its digest, "keep": how many of its turns stand,
-"turns": [[role, text], …]}. The digest of a prompt is the same whichever way it is read; one whose beginning was pruned
-has only its end.
+A model that works with tools is asked again and again within a step, each time with the whole conversation so far. Such
+a prompt is stored as its difference from the prompt of the previous call: {"after": the digest of that prompt, "keep":
+how many of its turns stay, "turns": [[role, text], …]}. A prompt has the same digest whichever way it is read. If an
+earlier prompt was pruned, only the end remains.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nightshift.storage.db import artifacts
 from nightshift.storage.db.sqlite import Connection
 
 Turn = tuple[str, str]
-"""The role and the text; calls of tools stand in the text as blocks."""
+"""The role and the text; tool calls are blocks in the text."""
 
 
 def turns_of(request: ModelRequest, completion: Completion) -> list[Turn]:
@@ -33,8 +33,8 @@ def turns_of(request: ModelRequest, completion: Completion) -> list[Turn]:
 def put(conn: Connection, turns: Sequence[Turn], mask: Callable[[str], str], before: str | None = None) -> str:
     """Store a prompt without secrets inside a write job and return its digest.
 
-    `before` is the digest of the prompt that it goes on. What stands there is masked already, and to mask is what
-    takes most of the time.
+    `before` is the digest of the prompt that this one continues. The turns that both share are masked already, which
+    saves time, since masking takes most of it.
     """
     earlier = get(conn, before) if before else []
     keep = _common(earlier, turns)
@@ -46,12 +46,12 @@ def put(conn: Connection, turns: Sequence[Turn], mask: Callable[[str], str], bef
 
 
 def _common(earlier: Sequence[Turn], turns: Sequence[Turn]) -> int:
-    """With how many equal turns both begin."""
+    """Return how many equal turns both begin with."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(earlier, turns, strict=False)))
 
 
 def get(conn: Connection, digest: str) -> list[Turn]:
-    """The turns of the prompt with that digest; none where there is no such prompt."""
+    """Return the turns of the prompt with this digest; empty if there is no such prompt."""
     later = list[tuple[int, list[list[str]]]]()
     stored = json.loads(artifacts.get(conn, digest) or "[]")
     while isinstance(stored, dict):

@@ -1,20 +1,21 @@
-"""Old rows go, a few at a time, inside write jobs; what an open task needs and what may be counted later stays.
+"""Deletes old rows, a few at a time, inside write jobs; keeps what an open task needs or a report may count later.
 
-Events go by their age. Steps, replies and tool calls of a task, and which models its attempts were given, go by the
-age of its end: a resumed attempt reads them, and only an open task is ever resumed; a task that is asked for again
-begins a new attempt, which reads none of an earlier one.
+Events are deleted by their age. The steps, replies and tool calls of a task, and the models that its attempts were
+given, are deleted by the time since the task ended: only a resumed attempt reads them, and only an open task is ever
+resumed. A task that is requested again begins a new attempt, which reads nothing of an earlier one.
+
 Tasks, approvals and the ledger of commits are never touched, and neither is the case file at which a fork begins. Old
-calls of models are summed up by the day, so that what was spent stays known, and iterations and recalls go with them;
-lessons go by their use (`storage.memory.rows.prune`).
+model calls are summed up by day, so that the spending stays known; iterations and recalls are deleted with them.
+Lessons are deleted by their use (`storage.memory.rows.prune`).
 
-A stored text (`storage.db.artifacts`) is shared by all rows with the same digest. It goes in the transaction in which
-the last row that names it goes, so that at every commit each text is named and each name has its text. The columns that
-name texts have indexes, and the foreign keys refuse what would be overlooked here.
+A stored text (`storage.db.artifacts`) is shared by all rows with the same digest. It is deleted in the same transaction
+as the last row that refers to it, so that at every commit each text has a reference and each reference has its text.
+The columns with digests have indexes, and foreign keys refuse a deletion that this module overlooks.
 
-Space that pruning freed goes back to the disk: free pages at the end of the file, and the write-ahead log. A file made
-with incremental vacuum (every new one) gives pages back in small steps between other writes. An older file cannot: it
-has to be written anew once, which keeps every writer waiting, so that is done at a quiet moment, with a limit, and only
-where it is worth it. Space that is not given back is used again, so the file does not grow either way.
+Space that pruning freed is given back to the disk: free pages at the end of the file, and the write-ahead log. A file
+made with incremental vacuum (every new one) gives pages back in small steps between other writes. An older file cannot.
+It must be rewritten once, which makes every writer wait, so this is done at a quiet moment, with a time limit, and only
+if it is worth it. Space that is not given back is reused, so the file does not grow either way.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from nightshift.storage.db.sqlite import Connection, OperationalError, connect
 from nightshift.storage.db.state_store import read_state, write_state
 
 ROWS = 200
-"""How many rows one job looks at: it holds the writer for a few milliseconds."""
+"""Rows that one job examines, so that it blocks the writer for only a few milliseconds."""
 LATEST = "pruned_events"
 
 _OPEN = ", ".join(f"'{status}'" for status in sorted(OPEN))
@@ -63,7 +64,7 @@ _DROP = f"DELETE FROM artifacts WHERE digest = ? AND {_UNNAMED}"  # noqa: S608  
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gone:
-    """Rows that one job removed. `reached` is the last id it looked at; None when nothing was left to look at."""
+    """Rows that one job removed. `reached` is the last id it examined; None if nothing was left to examine."""
 
     rows: int = 0
     texts: int = 0
@@ -72,7 +73,7 @@ class Gone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pruned:
-    """That something was pruned: when, and which setting asked for it. `before`: events older than this went."""
+    """Record of a pruning: its time, and the setting that asked for it. Events older than `before` were deleted."""
 
     at: datetime
     setting: str
@@ -80,18 +81,18 @@ class Pruned:
 
 
 def long_ended(conn: Connection, ended_before: datetime, limit: int) -> list[int]:
-    """Tasks that ended before a time and still have any of these rows, those that ended first at the front."""
+    """List tasks that ended before a time and still have any of these rows, the earliest end first."""
     return [row[0] for row in conn.execute(_LONG_ENDED, (to_text(ended_before), limit))]
 
 
 def list_ended_among(conn: Connection, task_ids: Iterable[int], ended_before: datetime) -> frozenset[int]:
-    """Return those of some tasks that ended before a time."""
+    """Return the tasks among these that ended before a time."""
     asked = ((task_id, to_text(ended_before)) for task_id in task_ids)
     return frozenset(each[0] for each in asked if conn.execute(_HAS_ENDED, each).fetchone())
 
 
 def prune_work(conn: Connection, task_id: int, ended_before: datetime, at: datetime, setting: str) -> Gone:
-    """Remove some steps, replies, tool calls and routes of a task, if it is one that ended before a time; note that."""
+    """Remove some steps, replies, tool calls and routes of a task that ended before a time, and record that."""
     if conn.execute(_HAS_ENDED, (task_id, to_text(ended_before))).fetchone() is None:
         return Gone()
     naming = [
@@ -109,7 +110,7 @@ def prune_work(conn: Connection, task_id: int, ended_before: datetime, at: datet
 
 
 _NAMING = {"replies": "prompt, reply", "steps": "work", "tool_calls": "arguments, result, change"}
-"""The tables of a task's work whose rows name texts, with the columns that do."""
+"""Tables of a task's work whose rows refer to texts, with the columns that do."""
 _SOME_OF = "DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE task_id = ? LIMIT ?) RETURNING {names}"
 _SOME_ROUTES = (
     "DELETE FROM model_routes WHERE task_id = ?1 AND attempt IN "
@@ -121,11 +122,11 @@ _LIFE = f"('{Kind.DAEMON_STARTED}', '{Kind.DAEMON_STOPPED}')"
 
 
 def prune_events(conn: Connection, after: int, upto: int, before: datetime) -> Gone:
-    """Remove those of the next events behind an id, up to another, that are older than a time.
+    """Remove events older than `before` from the next ones with ids above `after` and up to `upto`.
 
-    The newest event of all stays: cursors are compared with its id. Events of tasks that are open, or ended after that
-    time, stay: their timeline is whole. The last of those that tell of a start or a stop stays: reports see by it
-    whether the daemon was up when their span began.
+    The newest event of all is kept, because cursors are compared with its id. Events of tasks that are open, or ended
+    after `before`, are kept, so that their timelines stay complete. The last event about a start or a stop is kept: it
+    shows reports whether the daemon was up when their span began.
     """
     query = (
         "SELECT max(id) FROM (SELECT id FROM execution_logs WHERE id > ? AND id <= ? "
@@ -153,9 +154,9 @@ _OLD_CALLS = (
 
 
 def sum_calls(conn: Connection, before: datetime) -> int:
-    """Put the sums of a day in the place of its calls that are older than a time; gives how many calls went.
+    """Replace the calls of one day that are older than a time by their sums; return how many calls were removed.
 
-    Sums have no phase. Calls of open tasks stay: their budgets count them.
+    Sums have no phase. Calls of open tasks are kept, because their budgets count them.
     """
     days = (
         "SELECT substr(at, 1, 10) FROM model_stats WHERE phase <> '' AND at < ? AND NOT EXISTS "  # noqa: S608
@@ -175,7 +176,7 @@ def sum_calls(conn: Connection, before: datetime) -> int:
 
 
 def prune_rounds(conn: Connection, before: datetime) -> int:
-    """Remove some recalls, and iterations of tasks that have ended, which are older than a time; how many went."""
+    """Remove some recalls, and iterations of ended tasks, that are older than a time; return how many."""
     return sum(conn.execute(delete, (to_text(before), ROWS)).rowcount for delete in _OLD_ROUNDS)
 
 
@@ -188,20 +189,20 @@ _OLD_ROUNDS = (
 
 
 def time_of(conn: Connection, event_id: int) -> datetime | None:
-    """Return when the first event behind an id was stored; None when there is none."""
+    """Return when the first event after an id was stored; None if there is none."""
     query = "SELECT at FROM execution_logs WHERE id > ? ORDER BY id LIMIT 1"
     row = conn.execute(query, (event_id,)).fetchone()
     return from_text(row[0]) if row else None
 
 
 def note_events(conn: Connection, pruned: Pruned) -> None:
-    """Remember that events older than a time were pruned."""
+    """Record that events older than a time were pruned."""
     value = {"before": to_text(pruned.before or pruned.at), "setting": pruned.setting}
     write_state(conn, LATEST, value, pruned.at)
 
 
 def events_pruned(conn: Connection) -> Pruned | None:
-    """Read up to when events were pruned lately; None when they never were."""
+    """Read the record of the last pruning of events; None if they were never pruned."""
     value = read_state(conn, LATEST)
     if not isinstance(value, dict):
         return None
@@ -210,13 +211,13 @@ def events_pruned(conn: Connection) -> Pruned | None:
 
 
 def work_pruned(conn: Connection, task_id: int) -> Pruned | None:
-    """Read when the steps and replies of a task were pruned; None when they never were."""
+    """Read when the steps and replies of a task were pruned; None if they never were."""
     row = conn.execute("SELECT at, setting FROM pruned_work WHERE task_id = ?", (task_id,)).fetchone()
     return None if row is None else Pruned(at=from_text(row["at"]), setting=row["setting"])
 
 
 def notes(conn: Connection, task_id: int, ended_at: datetime | None) -> list[str]:
-    """Tell the owner what was pruned of a task, in sentences."""
+    """Describe for the owner which data of a task were pruned, in sentences."""
     sentences, work, events = [], work_pruned(conn, task_id), events_pruned(conn)
     if work:
         sentences.append(f"Its steps, prompts and replies were pruned on {work.at:%Y-%m-%d} ({work.setting}).")
@@ -226,9 +227,9 @@ def notes(conn: Connection, task_id: int, ended_at: datetime | None) -> list[str
 
 
 def list_unnamed(conn: Connection, after: str, limit: int) -> tuple[Sequence[str], str | None]:
-    """List the texts that no row names among the next behind a digest, and the digest reached; None at the end.
+    """List the unreferenced texts among the next ones after a digest, and the last digest examined; None at the end.
 
-    A reply that was paid for twice leaves texts that nothing names.
+    A reply that was paid for twice leaves texts that no row refers to.
     """
     page = [row[0] for row in conn.execute(_PAGE, (after, limit))]
     if not page:
@@ -238,26 +239,26 @@ def list_unnamed(conn: Connection, after: str, limit: int) -> tuple[Sequence[str
 
 
 def drop_unnamed(conn: Connection, digests: Iterable[str]) -> int:
-    """Remove those of some texts that no row names any more; how many went."""
+    """Remove the texts among these that no row refers to any more; return how many."""
     return sum(conn.execute(_DROP, (digest,)).rowcount for digest in dict.fromkeys(digests))
 
 
-# --- giving space back to the disk
+# --- Giving space back to the disk
 
 
 INCREMENTAL = 2
-"""The value of `PRAGMA auto_vacuum` with which pages can be given back in steps."""
+"""The value of `PRAGMA auto_vacuum` that allows giving pages back in steps."""
 PAGES = 100
-"""How many pages one job gives back; each may have to be moved."""
+"""Pages that one job gives back; each may have to be moved."""
 REWRITE_S = 15.0
-"""How long all writers may be kept waiting; those who wait for an answer give up after 20 seconds."""
+"""Seconds that all writers may be kept waiting; clients that wait for an answer give up after 20 seconds."""
 WORTH_PAGES, WORTH_SHARE = 4096, 0.25
 _LOOK_EVERY = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """The database file in bytes, and how much of it is free."""
+    """Size of the database file in bytes, and how much of it is free."""
 
     file: int
     free: int
@@ -265,12 +266,12 @@ class Size:
 
     @property
     def used(self) -> int:
-        """Bytes that hold something."""
+        """Bytes in use."""
         return self.file - self.free
 
 
 def size(conn: Connection) -> Size:
-    """Measure the database, in bytes of its file."""
+    """Measure the database file, in bytes."""
     page, pages, free, mode = (
         int(conn.execute(f"PRAGMA {name}").fetchone()[0])
         for name in ("page_size", "page_count", "freelist_count", "auto_vacuum")
@@ -279,7 +280,7 @@ def size(conn: Connection) -> Size:
 
 
 def give_back(conn: Connection) -> bool:
-    """Give some free pages back, inside a write job; False when there are none, or the file cannot."""
+    """Give some free pages back, inside a write job; return False if there are none, or the file does not allow it."""
     if not conn.execute("PRAGMA freelist_count").fetchone()[0] or not size(conn).in_steps:
         return False
     conn.execute(f"PRAGMA incremental_vacuum({PAGES})").fetchall()
@@ -287,9 +288,9 @@ def give_back(conn: Connection) -> bool:
 
 
 def rewrite(path: Path, within_s: float = REWRITE_S) -> bool:
-    """Write the file anew without its free pages, from then on with incremental vacuum; nobody can write meanwhile.
+    """Rewrite the file without its free pages, with incremental vacuum from then on; no one can write meanwhile.
 
-    False when it is not worth it, the disk has no room for it, or it took too long and was undone.
+    Returns False if it is not worth it, the disk has no room for it, or it took too long and was undone.
     """
     with closing(connect(path)) as conn:
         database_size = size(conn)
@@ -304,7 +305,7 @@ def rewrite(path: Path, within_s: float = REWRITE_S) -> bool:
         end = time.monotonic() + within_s
         conn.set_progress_handler(lambda: time.monotonic() > end, _LOOK_EVERY)
         try:
-            conn.execute("PRAGMA auto_vacuum=INCREMENTAL")  # heeded by the file that VACUUM writes
+            conn.execute("PRAGMA auto_vacuum=INCREMENTAL")  # takes effect in the file that VACUUM writes
             conn.execute("VACUUM")
         except OperationalError:
             return False
@@ -312,7 +313,7 @@ def rewrite(path: Path, within_s: float = REWRITE_S) -> bool:
 
 
 def fold_log(path: Path) -> int:
-    """Fold the write-ahead log into the file and cut it to nothing, unless somebody uses it; its bytes afterwards."""
+    """Fold the write-ahead log into the file and truncate it, unless it is in use; return its size afterwards."""
     with closing(connect(path, busy_s=0.1)) as conn:
         conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     log = path.with_name(path.name + "-wal")

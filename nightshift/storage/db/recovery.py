@@ -1,18 +1,19 @@
-"""Sees to it that the database of a home is sound before a daemon opens it, and restores it where it is not.
+"""Makes sure that the database of a home is sound before a daemon opens it, and restores it if it is not.
 
-The rule: check it; where that finds a fault, the newest sound backup takes its place, with every row of the damaged
-file that can be read and makes sense, and SQLite makes the indexes anew. A table behind which an extension stands is
-never copied. A task is taken as it is or not at all: its row and its specification must agree.
+The database is checked. If the check finds a fault, the newest sound backup replaces it, together with every row of the
+damaged file that can be read and makes sense; SQLite rebuilds the indexes. A table of an extension is never copied. A
+task is copied completely or not at all: its row and its specification must agree.
 
-SQLite's own `.recover` is no part of the libraries that programs load. What it does for rows is done here by queries:
-a page that cannot be read costs its rows and no others.
+SQLite's own `.recover` is not part of the libraries that programs load. Queries do its work for rows here: a page that
+cannot be read costs its own rows and no others.
 
-The new file is built beside the damaged one; a note says that it is complete; the damaged files move into a folder
-where only people delete them, and the new one takes the name. Whenever the power goes, the next start finds the damaged
-database as it was, or the note, and finishes. The old write-ahead log must be gone before, or SQLite would apply it.
+The new file is built beside the damaged one, and a note is written when it is complete. Then the damaged files are
+moved into a folder from which only people delete them, and the new file is renamed. If the power fails at any point,
+the next start finds either the damaged database as it was or the note, and finishes. The old write-ahead log must be
+moved first, or SQLite would apply it to the new file.
 
 The end of the log file is an independent record: a line is written after the commit that holds its event. So an event
-that the file has and the database has not was lost, whatever SQLite says.
+that is in the file but not in the database was lost, whatever SQLite reports.
 """
 
 from __future__ import annotations
@@ -60,9 +61,9 @@ from nightshift.storage.files.whole import flush, publish, write_whole
 
 log = logging.getLogger(__name__)
 
-# The state that tells which tasks may have been finished in a life that is lost.
+# State key: the tasks that may have been finished in the history that was lost.
 KEY = "restored"
-# A start gives the check so many seconds; of a large database the rest is checked while the daemon runs.
+# Seconds that a start gives the check. The rest of a large database is checked while the daemon runs.
 CHECK_S = 3.0
 _PAGE = 4096
 
@@ -72,14 +73,14 @@ class Restored:
     """How a database was restored.
 
     Attributes:
-        why: its first fault.
+        why: the first fault that was found.
         aside: the folder that holds the damaged files.
-        backup: what it was restored from, None where there was no sound backup.
-        lost: the tasks that are gone; `titles` names some of them.
-        uncertain: the tasks that stand as the backup had them, which may be older than the truth.
-        failed: the tasks that failed because one on which they depend is lost.
-        unreadable: how many places could not be read.
-        at: its time.
+        backup: the backup it was restored from; None if no backup was sound.
+        lost: tasks that are gone; `titles` names some of them.
+        uncertain: tasks in the state of the backup, which may be outdated.
+        failed: tasks that failed because one on which they depend is lost.
+        unreadable: number of pages or rows that could not be read.
+        at: the time of the restore.
     """
 
     why: str
@@ -94,11 +95,11 @@ class Restored:
 
     @property
     def since(self) -> datetime | None:
-        """The time of the backup."""
+        """Time of the backup; None if there was none."""
         return backups.time_of(self.backup) if self.backup else None
 
     def summary(self) -> str:
-        """Two sentences: what was damaged and what took its place; what was lost."""
+        """Describe in two sentences what was damaged and replaced, and what was lost."""
         age_s = (self.at - self.since).total_seconds() if self.since else None
         base = "an empty database" if age_s is None else f"the backup of {coarse(age_s)} ago"
         replacement = f"{base} took its place, with all that could be read of it ({self.aside})"
@@ -120,7 +121,7 @@ class Restored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """A database that may be opened; where the check of it `is_complete` is false, the rest is still to be done."""
+    """A database that may be opened; if `is_complete` is False, the rest of the check is still to be done."""
 
     is_complete: bool = True
     restored: Restored | None = None
@@ -129,7 +130,7 @@ class Checked:
 def ensure_sound(
     path: Path, backups_dir: Path, log_file: Path, now: datetime, *, limit_s: float | None = CHECK_S
 ) -> Checked:
-    """Make sure that the database at `path` is sound, or that there is none and never was; under the instance lock.
+    """Make sure that the database at `path` is sound, or never existed; call it under the instance lock.
 
     Raises:
         StoreTooNew: a newer Nightshift wrote it.
@@ -155,25 +156,25 @@ def ensure_sound(
 
 
 def doubt(path: Path) -> None:
-    """Have the next start check all of a database in which damage was met, however long that takes."""
+    """Make the next start check the whole database, however long that takes, because damage was found."""
     with suppress(OSError):
         beside(path, ".doubted").touch()
 
 
 def beside(path: Path, suffix: str) -> Path:
-    """A file that belongs to a database: its name with a suffix."""
+    """Return the path of a file that belongs to a database: the database's name with a suffix."""
     return path.with_name(path.name + suffix)
 
 
-# --- the check
+# --- The check
 
 
 def find_faults(path: Path, limit_s: float | None = None) -> tuple[str, ...] | None:
-    """Check a database that is there; gives its faults, or None where the check did not end within `limit_s` seconds.
+    """Check an existing database; return its faults, or None if the check took longer than `limit_s` seconds.
 
     Raises:
         StoreTooNew: a newer Nightshift wrote it; that is no damage.
-        StoreError: it cannot be read: no permission, a failing disk, another process that keeps it locked.
+        StoreError: it cannot be read: no permission, a failing disk, or another process that keeps it locked.
     """
     if not path.exists() or not path.stat().st_size:
         return ()
@@ -193,12 +194,12 @@ def find_faults(path: Path, limit_s: float | None = None) -> tuple[str, ...] | N
         if not isinstance(error, StoreDamaged):
             raise
         return (*lines, str(error))
-    except UnicodeDecodeError as error:  # of SQLite's own message, which quotes what it found
+    except UnicodeDecodeError as error:  # from SQLite's own message, which quotes what it found
         return (*lines, f"it cannot be read: {error}")
 
 
 def _check_head(path: Path) -> Iterator[str]:
-    """Check for values that SQLite would act upon: forget the write-ahead log, or read texts in other letters."""
+    """Check the header for values that would make SQLite ignore the write-ahead log or use another text encoding."""
     with path.open("rb") as file:
         head = file.read(100)
     if head[16:18] != _PAGE.to_bytes(2) or head[20:21] != b"\0" or head[56:60] not in {b"\0\0\0\1", bytes(4)}:
@@ -224,7 +225,7 @@ def _check(conn: Connection, path: Path) -> Iterator[str]:
 
 
 def _find_loss(path: Path, backups_dir: Path, lines: Sequence[_Line]) -> str:
-    """Say what must have been there and is not, or nothing."""
+    """Describe data that must have existed and is missing; empty if there is none."""
     logged = max((line.event for line in lines), default=0)
     if not path.exists() or not path.stat().st_size:
         return "the file is gone" if logged or _has_log(path) or any(backups_dir.glob("agent_logs-*.sqlite")) else ""
@@ -235,13 +236,13 @@ def _find_loss(path: Path, backups_dir: Path, lines: Sequence[_Line]) -> str:
 
 
 def _has_log(path: Path) -> bool:
-    """Tell whether its write-ahead log holds anything."""
+    """Return True if the database's write-ahead log is not empty."""
     with suppress(FileNotFoundError):
         return beside(path, "-wal").stat().st_size > 0
     return False
 
 
-# --- rows: a flipped bit inside a value is no fault to SQLite. The rules follow from the types and names of columns.
+# --- Rows: SQLite does not notice a flipped bit inside a value. The rules follow from the types and names of columns.
 
 
 _WORDS: dict[tuple[str, str], type[StrEnum]] = {
@@ -276,7 +277,7 @@ _NEEDS_DIFFER = (
 
 
 def check_rows(conn: Connection) -> Iterator[str]:
-    """Say of each table of an open database whether rows of it were never written by this program."""
+    """Yield a message for each table of an open database with rows that this program cannot have written."""
     _add_functions(conn)
     for table in _tables(conn):
         yield from _count(conn, f"main.{table} WHERE {invalid(conn, table)}", f"rows of {table}")
@@ -292,7 +293,7 @@ def _count(conn: Connection, query: str, name: str) -> Iterator[str]:
 
 
 def invalid(conn: Connection, table: str) -> str:
-    """The SQL condition under which a row of a table was never written by this program."""
+    """Return the SQL condition that is true for rows of a table that this program cannot have written."""
     columns = conn.execute(f"PRAGMA main.table_info({table})").fetchall()
     texts = ", ".join(f"CAST({column['name']} AS BLOB)" for column in columns if column["type"] == "TEXT")
     rules = [rule for column in columns for rule in _rules(table, column)]
@@ -300,7 +301,7 @@ def invalid(conn: Connection, table: str) -> str:
 
 
 def _rules(table: str, column: Row) -> Iterator[str]:
-    """Yield conditions that must be false for one column; each is false for NULL, and NULL is judged first."""
+    """Yield conditions that are true for invalid values of a column; only the first one is true for NULL."""
     name, kind = column["name"], column["type"]
     if column["notnull"] or column["pk"]:
         yield f"{name} IS NULL"
@@ -325,7 +326,7 @@ def _add_functions(conn: Connection) -> None:
 
 
 def _is_text(*values: object) -> bool:
-    """Tell whether all of these are UTF-8 (or NULL); a text that is not cannot even be read."""
+    """Return True if all values are valid UTF-8 or NULL; SQLite cannot even read another text."""
     try:
         for value in values:
             _ = value.decode() if isinstance(value, bytes) else None
@@ -335,7 +336,7 @@ def _is_text(*values: object) -> bool:
 
 
 def _spec_fits(task_id: int, text: object, digest: str, description: str, key: str | None) -> bool:
-    """Tell whether a specification is unharmed, and says what the task's row repeats of it."""
+    """Check whether a specification is undamaged and agrees with the copies in the task's row."""
     try:
         spec = json.loads(str(text))
         if digest and digest != spec_digest(task_id, str(text)):
@@ -346,32 +347,32 @@ def _spec_fits(task_id: int, text: object, digest: str, description: str, key: s
 
 
 def _tables(conn: Connection) -> dict[str, str]:
-    """The tables that hold rows of ours with the SQL that makes them, in the order they were made.
+    """Return our tables with the SQL that creates them, in the order of their creation.
 
-    A table of an extension, and its shadow tables, are none.
+    Tables of an extension and their shadow tables are left out.
     """
     rows = conn.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY rowid").fetchall()
     return {row[0]: row[1] for row in rows if not row[0].startswith(("sqlite_", "_sqlite_", "vec_"))}
 
 
 def _columns(conn: Connection) -> dict[str, list[tuple[object, ...]]]:
-    """The columns of each table, with their types and defaults."""
+    """Return the columns of each table, with their types and defaults."""
     return {table: [tuple(row) for row in conn.execute(f"PRAGMA main.table_info({table})")] for table in _tables(conn)}
 
 
 def _sequences(conn: Connection) -> dict[str, int]:
-    """The last id that was given out, by table."""
+    """Return the last id that was assigned, by table."""
     try:
         return dict(conn.execute("SELECT name, seq FROM main.sqlite_sequence WHERE typeof(seq) = 'integer'").fetchall())
     except Error:  # there is no such table yet, or it cannot be read
         return {}
 
 
-# --- the restore
+# --- The restore
 
 
 def finish(path: Path) -> None:
-    """Finish a restore that was interrupted when all of it was ready; nothing happens when there was none."""
+    """Finish a restore that was interrupted after the new file was complete; do nothing if there was none."""
     note, build = beside(path, ".restoring"), beside(path, ".restored")
     if not note.exists():
         build.unlink(missing_ok=True)
@@ -432,7 +433,7 @@ def _restore(path: Path, why: str, backups_dir: Path, lines: Sequence[_Line], no
 
 
 def _lay_base(build: Path, backups_dir: Path, now: datetime) -> Path | None:
-    """Copy the newest backup that is sound and fits; None where the new database begins empty."""
+    """Copy the newest backup that is sound and fits; None if the new database begins empty."""
     build.parent.mkdir(parents=True, exist_ok=True)
     build.unlink(missing_ok=True)
     for backup in backups.list_backups(backups_dir, now):
@@ -449,7 +450,7 @@ def _lay_base(build: Path, backups_dir: Path, now: datetime) -> Path | None:
 
 
 def _name_aside(path: Path, now: datetime) -> Path:
-    """A folder that is not there yet."""
+    """Return the path of a folder that does not exist yet."""
     stem = f"{path.stem}-{now:%Y%m%dT%H%M%SZ}"
     names = (stem, *(f"{stem}-{number}" for number in range(2, 1000)))
     return next(folder for name in names if not (folder := path.parent / "damaged" / name).exists())
@@ -460,11 +461,11 @@ class _Salvaged:
     """The result of reading the damaged database.
 
     Attributes:
-        uncertain: the tasks that stand as the backup had them and may have gone on since.
-        seen: every task that a readable row names.
+        uncertain: tasks in the state of the backup, which may have continued since.
+        seen: every task that a readable row refers to.
         titles: the first words of tasks.
-        sequences: the last id that was given out, by table, where it can be read.
-        unreadable: how many places could not be read.
+        sequences: the last id that was assigned, by table, if it can be read.
+        unreadable: number of pages or rows that could not be read.
     """
 
     uncertain: set[int] = field(default_factory=set)
@@ -475,9 +476,10 @@ class _Salvaged:
 
 
 def _salvage(conn: Connection, path: Path, now: datetime) -> _Salvaged:
-    """Take all rows of the damaged database that can be read and are valid; `conn` is open on the new one.
+    """Copy all rows of the damaged database that can be read and are valid; `conn` is open on the new one.
 
-    Rows are judged in a database `found` of their own. They are newer than a backup's, unless the log ends earlier.
+    Rows are checked in a separate database, `found`. They replace the backup's rows, unless the damaged log ends
+    earlier.
     """
     scratch, salvaged, staged = beside(path, ".salvage"), _Salvaged(), list[str]()
     scratch.unlink(missing_ok=True)
@@ -512,7 +514,7 @@ def _salvage(conn: Connection, path: Path, now: datetime) -> _Salvaged:
 
 
 def _stage(conn: Connection, old: Connection, table: str, salvaged: _Salvaged) -> bool:
-    """Put the valid rows of a table into `found`; False where the damaged database has no such table."""
+    """Copy the valid rows of a table into `found`; return False if the damaged database has no such table."""
     there = {row["name"] for row in old.execute(f"PRAGMA table_info({table})")}
     names = [row["name"] for row in conn.execute(f"PRAGMA main.table_info({table})") if row["name"] in there]
     if not names:
@@ -528,21 +530,21 @@ def _stage(conn: Connection, old: Connection, table: str, salvaged: _Salvaged) -
     return True
 
 
-# Rows of these never change, so those that a sound backup has are not read again.
+# Rows of these tables never change, so rows that a sound backup has are not read again.
 _APPENDED = frozenset({"execution_logs", "model_stats"})
-# So many places one after the other that cannot be read end the reading of a table.
+# Consecutive failed reads after which the reading of a table ends.
 _MOST_FAILURES = 20_000
 
 
 def _read_rows(
     conn: Connection, old: Connection, table: str, names: list[str], salvaged: _Salvaged
 ) -> Iterator[tuple[Any, ...]]:
-    """The rows of a damaged table that can be read; behind a place that cannot, it goes on with the next rowid."""
+    """Yield the rows of a damaged table that can be read; after a failed read, continue with the next rowid."""
     columns = ", ".join(names)
     keys = [row["name"] for row in old.execute(f"PRAGMA table_info({table})") if row["pk"]]
     try:
         old.execute(f"SELECT rowid FROM {table} WHERE 0")  # noqa: S608  names of ours, here and below
-    except Error:  # a table without rowids: from its beginning, then from its end
+    except Error:  # a table without rowids: read from its beginning, then from its end
         for order in ("ASC", "DESC"):
             by = ", ".join(f"{key} {order}" for key in keys)
             try:
@@ -564,11 +566,11 @@ def _read_rows(
         except (Error, UnicodeDecodeError):
             salvaged.unreadable += not failures
             failures += 1
-            reached += 1 + failures // 500  # ids are dense, and a hole in them is wider the longer it lasts
+            reached += 1 + failures // 500  # ids are dense; the longer a gap lasts, the larger the steps
 
 
 def _take_tasks(conn: Connection) -> None:
-    """Take the tasks that agree with their specification; what they depend on follows from that."""
+    """Copy the tasks that agree with their specifications; derive their dependencies from the specifications."""
     older = (
         "EXISTS (SELECT 1 FROM main.tasks m WHERE m.id = t.id AND "
         "(m.fence > t.fence OR m.attempt > t.attempt OR (m.status = 'done' AND t.status <> 'done')))"
@@ -586,7 +588,7 @@ def _take_tasks(conn: Connection) -> None:
 
 
 def _drop_strays(conn: Connection) -> None:
-    """Drop rows whose task or text could not be had."""
+    """Delete rows that refer to a task or text that could not be recovered."""
     while conn.execute("SELECT 1 FROM pragma_foreign_key_check").fetchone():
         for table in _tables(conn):
             for key in conn.execute(f"PRAGMA main.foreign_key_list({table})").fetchall():
@@ -595,13 +597,13 @@ def _drop_strays(conn: Connection) -> None:
 
 
 _SKIPPED = "skipped_ids"
-# Where the damaged database does not tell which id it gave last, so many are left out beyond those that were seen.
+# If the last assigned id cannot be read, this many ids are skipped after the highest one seen.
 _MARGIN = 1000
 _PLAUSIBLE = 1_000_000
 
 
 def _raise_ids(conn: Connection, salvaged: _Salvaged, lines: Sequence[_Line], now: datetime) -> set[int]:
-    """Move ids beyond all that were seen, so that none comes again; gives those of the tasks that ever were."""
+    """Move id counters beyond all ids seen, so that none is reused; return the ids of all tasks that ever existed."""
     logged = {"tasks": {line.task for line in lines}, "execution_logs": {line.event for line in lines}}
     skipped = [range(*each) for each in read_state(conn, _SKIPPED) or []]
     for (table,) in conn.execute("SELECT name FROM main.sqlite_master WHERE sql LIKE '%AUTOINCREMENT%'").fetchall():
@@ -618,7 +620,7 @@ def _raise_ids(conn: Connection, salvaged: _Salvaged, lines: Sequence[_Line], no
 
 
 def _record(conn: Connection, restored: Restored) -> None:
-    """Store what is lost: as an event, and as a state that tasks look up."""
+    """Store what was lost: as an event, and as a state that tasks look up."""
     data = {name: list(getattr(restored, name)[:_MOST_NAMED]) for name in ("lost", "uncertain", "failed")}
     _log_warning(conn, Kind.DATABASE_RESTORED, restored.summary(), data, restored.at)
     begun = {row[0] for row in conn.execute("SELECT id FROM main.tasks WHERE status NOT IN ('done', 'cancelled')")}
@@ -631,16 +633,16 @@ def _record(conn: Connection, restored: Restored) -> None:
     write_state(conn, KEY, state, restored.at)
 
 
-# An event's data is small JSON: it names so many ids at most.
+# An event's data is small JSON, so it names at most this many ids.
 _MOST_NAMED = 300
 _FREE = "worker = NULL, lease_until = NULL, cancel_requested = 0"
 
 
 def _end_as_logged(conn: Connection, now: datetime) -> set[int]:
-    """Let tasks have ended whose row is lost and of which the log says so; gives the tasks that are not certain.
+    """Mark tasks as ended whose row is lost but whose end is in the log; return the tasks that stay uncertain.
 
-    That entry was written in one transaction with the row. Nothing else that the log says is believed of such a row:
-    the task goes on from the backup's state, and what it did since is found again by its commit.
+    The log entry was written in the same transaction as the row. Nothing else in the log is used for such a row: the
+    task continues from the backup's state, and work done since is found again by its commit.
     """
     conn.execute(
         "CREATE TABLE found.moves AS SELECT task_id, json_extract(data, '$.to') AS status, "
@@ -661,7 +663,10 @@ def _end_as_logged(conn: Connection, now: datetime) -> set[int]:
 
 
 def _settle_dependants(conn: Connection, now: datetime) -> Iterator[int]:
-    """Let no task wait for one that is lost or has failed, all the way down, nor for what is done; gives who failed."""
+    """Fail tasks that wait for a lost or failed task, transitively, and queue tasks whose dependencies are done.
+
+    Yields the ids of the tasks that failed.
+    """
     needed = f"SELECT 1 FROM ({_NEEDS}) WHERE value NOT IN (SELECT id FROM main.tasks WHERE status "  # noqa: S608
     hopeless = f"status = 'blocked' AND EXISTS ({needed} NOT IN ('failed', 'cancelled')))"
     reason = "a task on which it depends was lost with the damaged database, or has failed"
@@ -678,7 +683,7 @@ def _settle_dependants(conn: Connection, now: datetime) -> Iterator[int]:
 
 
 def _log_status(conn: Connection, task_id: int, status: str, reason: str, now: datetime) -> None:
-    """Enter a task's state into the log, so that the log says what the row says."""
+    """Write a task's state to the log, so that the log agrees with the row."""
     data = {"from": None, "to": status, "ending": "dependency" if status == Status.FAILED else None, "reason": reason}
     _log_warning(conn, Kind.TASK_RECOVERED, f"restored as {status}: {reason}", data, now, task_id)
 
@@ -686,23 +691,23 @@ def _log_status(conn: Connection, task_id: int, status: str, reason: str, now: d
 def _log_warning(
     conn: Connection, kind: Kind, message: str, data: Mapping[str, object], now: datetime, task_id: int | None = None
 ) -> None:
-    """Enter a warning into the log; there is no `EventLog` yet, and nobody who listens."""
+    """Write a warning to the log; there is no `EventLog` and no listener yet."""
     conn.execute(
         "INSERT INTO main.execution_logs (at, level, kind, message, task_id, data) VALUES (?, ?, ?, ?, ?, ?)",
         (to_text(now), Level.WARNING, kind, message, task_id, encode(data)),
     )
 
 
-# --- the end of the log file
+# --- The end of the log file
 
 
-# So much of the end of a file is read, in bytes: some thousand lines.
+# Bytes read from the end of a file: some thousand lines.
 _TAIL = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One line of the log file: an event, its task (0 for none), and the status to which that moved."""
+    """One line of the log file: an event, its task (0 for none), and the task's new status (empty for none)."""
 
     event: int
     task: int
@@ -712,7 +717,7 @@ class _Line:
 
 
 def _read_lines(file: Path) -> Iterator[_Line]:
-    """The newest lines, in the order they were written; one that cannot be read says nothing."""
+    """Yield the newest lines, in the order in which they were written; unreadable lines are skipped."""
     with suppress(OSError), file.open("rb") as opened:
         opened.seek(max(0, opened.seek(0, 2) - _TAIL))
         for text in opened.read(_TAIL).splitlines():

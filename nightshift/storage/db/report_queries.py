@@ -1,11 +1,11 @@
-"""Queries for the weekly report: the rows of one span of time, as values.
+"""Queries for the weekly report: the rows of one time span, as values.
 
-Spans are half open: since ≤ t < until. Everything is read as it stood at the end of the span, so that a report which is
-made again later says the same: a commit that was read since then is still unread in it, a fix that was found later is
-not known yet. That a task ended, and was tried again after the span, is in the log alone (`report_log`).
+Spans are half open: since ≤ t < until. Everything is read as it was at the end of the span, so that a report which is
+made again later says the same: a commit that was read since then is still unread in it, and a fix that was found later
+is not known yet. If a task ended and was tried again after the span, only the log shows its earlier end (`ReportLog`).
 
-Old events are pruned. What `ReportLog` reads begins where the log is whole, and `whole_since` says where that is, so
-that a report which is made again after that says what is no longer known instead of counting zero.
+Old events are pruned. `ReportLog` reads only from the time on which the log is complete, and `whole_since` returns that
+time. So a report that is made again afterwards names the missing data instead of counting zero.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ T = TypeVar("T", bound="DataclassInstance")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedTask:
-    """A task that ended; `kind` and `repo` are empty where none was given.
+    """A task that ended; `kind` and `repo` are empty if none was given.
 
-    A task that was tried again after its end has an `EndedTask` for each.
+    A task that was tried again after its end has one `EndedTask` for each end.
     """
 
     id: int
@@ -57,9 +57,9 @@ class EndedTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCall:
-    """One answered call; `cost_usd` is None where the price is not known.
+    """One answered call; `cost_usd` is None if the price is not known.
 
-    `saved` names the backend whose call the built-in engine made needless; empty for all other replies.
+    `saved` names the backend whose call the built-in engine made unnecessary; empty for all other replies.
     """
 
     at: datetime
@@ -74,17 +74,17 @@ class ModelCall:
 
     @property
     def tokens(self) -> int:
-        """Prompt and reply together."""
+        """Tokens of prompt and reply together."""
         return self.tokens_in + self.tokens_out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitRow:
-    """One commit as it stood at the end of the span.
+    """One commit as it was at the end of the span.
 
-    `model` are the models that had a hand in it. `asked_repo` is the repository as its task names it, empty for the
-    daemon's own, `allowed` the rules of the checker that its task may break, `asked` what its task asks for. `files`
-    and `signs` are None where they are not known.
+    `model` names the models that took part in it. `asked_repo` is the repository as its task names it (empty for the
+    daemon's own), `allowed` the rules of the checker that its task may break, `asked` the task's description. `files`
+    and `signs` are None if they are not known.
     """
 
     id: int
@@ -110,9 +110,9 @@ class CommitRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureRow:
-    """A stored failure: its normalised `signature`, the error, the change that failed as a patch, and what came of it.
+    """A stored failure: its normalised `signature`, the error, the failing change as a patch, and the outcome.
 
-    `lesson` is empty, and `solved` False, where no fix was known at the end of the span.
+    `lesson` is empty, and `solved` False, if no fix was known at the end of the span.
     """
 
     at: datetime
@@ -126,7 +126,7 @@ class FailureRow:
 
     @property
     def kind(self) -> str:
-        """Kind of the failure: an exception, a way to die, or a rule of the checker."""
+        """Kind of the failure: an exception, a way in which a process died, or a rule of the checker."""
         return self.error.partition("\n")[0].partition(":")[0].strip()
 
 
@@ -134,7 +134,7 @@ class FailureRow:
 class AskRow:
     """Question of a task to its owner; `granted` and `answered_at` are None while there is no answer.
 
-    `assumed` tells that nobody answered in time.
+    `assumed` means that nobody answered in time and the fallback was used.
     """
 
     task_id: int
@@ -148,7 +148,7 @@ class AskRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialRow:
-    """An attempt that a lesson was near to, and what it took; `control` where it saw none by lot."""
+    """An attempt for which a matching lesson existed, and its cost; `control` if the lesson was withheld at random."""
 
     at: datetime
     control: bool
@@ -159,7 +159,7 @@ class TrialRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogRow:
-    """An event of the log, as far as the report reads it."""
+    """An event of the log, with the fields that the report reads."""
 
     id: int
     at: datetime
@@ -174,13 +174,13 @@ _ENDS = ", ".join(f"'{status}'" for status in sorted(ENDED))
 
 
 class ReportLog:
-    """Reads of the log; may be used from any thread."""
+    """Queries on the log; may be used from any thread."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     def whole_since(self) -> datetime | None:
-        """Return the time from which on the log has all its events; None when nothing was ever pruned."""
+        """Return the time from which the log is complete; None if nothing was ever pruned."""
         pruned = events_pruned(self._db.reader())
         return pruned.before if pruned else None
 
@@ -190,7 +190,7 @@ class ReportLog:
         return {row[0]: int(row[1]) for row in self._rows(query, to_text(since), to_text(until))}
 
     def events(self, since: datetime | None, until: datetime, kinds: Iterable[Kind]) -> list[LogRow]:
-        """The events of some kinds in the span (None: from the beginning), in the order in which they were stored."""
+        """List the events of some kinds in the span (None: from the beginning), in the order of storing."""
         wanted = sorted(kinds)
         marks = ", ".join("?" * len(wanted))
         query = (
@@ -200,7 +200,7 @@ class ReportLog:
         return [_log_row(row) for row in self._rows(query, to_text(since) if since else "", to_text(until), *wanted)]
 
     def earlier_ends(self, since: datetime, until: datetime) -> list[EndedTask]:
-        """Ends in the span of tasks that were tried again afterwards, in the order in which they came."""
+        """List ends in the span of tasks that were tried again afterwards, in the order in which they occurred."""
         rows = self._rows(
             f"SELECT {TASK_COLUMNS}, e.at AS at, e.attempt AS attempt_then, e.iteration AS iteration_then, "  # noqa: S608  # constants
             "e.data AS data FROM execution_logs e JOIN tasks t ON t.id = e.task_id "
@@ -222,7 +222,7 @@ class ReportLog:
         return sum(row["became"] in ENDED for row in rows)
 
     def holds(self) -> dict[PauseSource, datetime]:
-        """The holds that stand today, each with when it began; the events of an old one may have been pruned."""
+        """Return the current holds and when each began; the events of an old hold may have been pruned."""
         rows = self._rows("SELECT source, since FROM holds ORDER BY source")
         return {
             PauseSource(row["source"]): from_text(row["since"]) for row in rows if row["source"] in set(PauseSource)
@@ -233,7 +233,7 @@ class ReportLog:
 
 
 def _earlier(row: Row) -> EndedTask:
-    """The task as its event has it; what the event does not have is as the task is now."""
+    """Return the task as its event describes it; fields that the event lacks have their current values."""
     data: MoveData = json.loads(row["data"])
     return replace(
         read_ended_task(dict(row) | {"ended_at": row["at"]}),
@@ -265,13 +265,13 @@ _COMMITS = (
 
 
 class ReportQueries:
-    """Reads for the report; may be used from any thread."""
+    """Queries for the report; may be used from any thread."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     def ended(self, since: datetime, until: datetime) -> list[EndedTask]:
-        """The tasks whose last end lies in the span, by id."""
+        """List the tasks whose last end is in the span, by id."""
         rows = self._rows(
             f"SELECT {TASK_COLUMNS} FROM tasks t JOIN task_specs s ON s.task_id = t.id "  # noqa: S608  # constants
             "WHERE t.ended_at >= ? AND t.ended_at < ? ORDER BY t.id",
@@ -285,14 +285,14 @@ class ReportQueries:
         return int(rows[0][0])
 
     def open_count(self, at: datetime) -> int:
-        """Count the tasks that came before `at` and did not end before it, also those that were tried again since."""
+        """Count the tasks created before `at` that had not ended by then, including those tried again since."""
         (row,) = self._rows(
             "SELECT count(*) FROM tasks WHERE created_at < ? AND (ended_at IS NULL OR ended_at >= ?)", at, at
         )
         return int(row[0])
 
     def calls(self, since: datetime, until: datetime) -> list[ModelCall]:
-        """The model calls that were answered in the span, in order."""
+        """List the model calls that were answered in the span, in order."""
         rows = self._rows(
             "SELECT at, task_id, backend, model, tokens_in, tokens_out, cost_usd, latency_s, saved FROM model_stats "
             "WHERE at >= ? AND at < ? ORDER BY id",
@@ -301,26 +301,26 @@ class ReportQueries:
         return [_build(ModelCall, row, at=from_text(row["at"])) for row in rows]
 
     def commits(self, since: datetime, until: datetime) -> list[CommitRow]:
-        """The commits of the span without drafts, oldest first."""
+        """List the commits of the span without drafts, oldest first."""
         query = f"{_COMMITS} WHERE c.at >= ? AND c.at < ? AND c.label <> 'draft' ORDER BY c.id"
         rows = self._rows(query, since, until)
         return [_commit(row, until) for row in rows]
 
     def commits_by_id(self, ids: Iterable[int], until: datetime) -> list[CommitRow]:
-        """Read these commits, oldest first."""
+        """List the commits with these ids, oldest first."""
         query = f"{_COMMITS} WHERE c.id IN (SELECT value FROM json_each(?)) ORDER BY c.id"  # noqa: S608  # a constant
         rows = self._db.reader().execute(query, (json.dumps(sorted(ids)),)).fetchall()
         return [_commit(row, until) for row in rows]
 
     def unread_before(self, since: datetime, until: datetime) -> int:
-        """Count the commits older than the span that were neither read nor taken back before `until`."""
+        """Count the commits older than the span that were neither read nor reverted before `until`."""
         (row,) = self._rows(
             "SELECT count(*) FROM git_commits WHERE at < ? AND coalesce(reviewed_at, '9') >= ?", since, until
         )
         return int(row[0])
 
     def first_uses(self, until: datetime) -> dict[tuple[str, str], int]:
-        """Repository (as tasks name it) and package → the task of the first commit that was judged with it."""
+        """Map repository (as tasks name it) and package to the task of the first commit tested with the package."""
         rows = self._rows(
             "SELECT c.task_id, coalesce(json_extract(s.spec, '$.repo'), '') AS repo, p.key AS package "
             "FROM git_commits c LEFT JOIN task_specs s ON s.task_id = c.task_id, "
@@ -334,7 +334,7 @@ class ReportQueries:
         return first
 
     def failures(self, since: datetime, until: datetime) -> list[FailureRow]:
-        """The failures of the span, oldest first."""
+        """List the failures of the span, oldest first."""
         rows = self._rows(
             "SELECT f.created_at AS at, f.task_id, f.signature, f.error, f.code, "
             "coalesce(json_extract(s.spec, '$.repo'), '') AS repo, coalesce(f.fixed_at, '9') < ? AS solved, f.lesson "
@@ -345,7 +345,7 @@ class ReportQueries:
         return [_failure(row) for row in rows]
 
     def list_needed(self, since: datetime, until: datetime) -> dict[int, list[int]]:
-        """The tasks that those of the span which failed for another one depend on, in order."""
+        """Map each task of the span that failed because of a dependency to the tasks that it depends on, in order."""
         rows = self._rows(
             "SELECT d.task_id, d.depends_on FROM task_dependencies d JOIN tasks t ON t.id = d.task_id "
             "WHERE t.ending = 'dependency' AND t.ended_at >= ? AND t.ended_at < ? ORDER BY d.task_id, d.depends_on",
@@ -362,7 +362,7 @@ class ReportQueries:
         return int(rows[0][0])
 
     def trials(self, until: datetime) -> list[TrialRow]:
-        """The attempts that a lesson was near to and that had ended before then, since ever; oldest first."""
+        """List all attempts that ended before `until` and for which a matching lesson existed, oldest first."""
         rows = self._rows(
             "SELECT coalesce(MAX(ended_at), MAX(at)) AS ended, MAX(arm = 'control') AS control, MAX(solved) AS solved, "
             "MAX(iterations) AS iterations, MAX(tokens) AS tokens FROM recalls WHERE solved IS NOT NULL "
@@ -385,7 +385,7 @@ class ReportQueries:
 
 
 def read_ended_task(row: Row | Mapping[str, Any]) -> EndedTask:
-    """Read `TASK_COLUMNS` of a task that has ended."""
+    """Convert a row of `TASK_COLUMNS`; the task must have ended."""
     return _build(
         EndedTask,
         row,
@@ -438,7 +438,7 @@ def _ask(row: Row, until: datetime) -> AskRow:
 
 
 def _build(kind: type[T], row: Row | Mapping[str, Any], /, **read: object) -> T:
-    """A value of a row's columns, but for the fields that were read from them already."""
+    """Build a value from a row's columns; `read` holds the fields that are already converted."""
     return kind(**{name: row[name] for name in _names(kind) if name not in read}, **read)
 
 

@@ -1,4 +1,4 @@
-"""Repositories that tasks used: the agent's commits in each, and the settings that its owner made for it."""
+"""Repositories that tasks used: the agent's commits in each, and the owner's settings for it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from nightshift.storage.db.state_store import workspace_of
 
 
 def list_used(conn: Connection) -> list[str]:
-    """The repositories of the owner's as tasks name them, that of the newest task first."""
+    """List the owner's repositories as tasks name them, the repository of the newest task first."""
     query = "SELECT repo FROM tasks WHERE repo <> '' GROUP BY repo ORDER BY MAX(id) DESC"
     return [row["repo"] for row in conn.execute(query)]
 
 
 def ours(conn: Connection) -> dict[str, OurCommits]:
-    """Count the ledger's commits in each repository, without drafts, by path of its checkout; reads indexes alone."""
+    """Count the ledger's commits in each repository, without drafts, by path of its checkout; reads only indexes."""
     query = "SELECT repo, COUNT(*) FROM git_commits INDEXED BY git_commits_drafts WHERE label = 'draft' GROUP BY repo"
     drafts: dict[str, int] = dict(conn.execute(query).fetchall())
     rows = conn.execute(
@@ -43,9 +43,10 @@ def ours(conn: Connection) -> dict[str, OurCommits]:
 
 
 def read_settings(conn: Connection, folder: str) -> tuple[str, dict[str, Any]]:
-    """Read the settings for a folder's repository, as plain values, and the path of the repository.
+    """Read the settings that apply to a folder, as plain values, with the path of their repository.
 
-    Of repositories that lie in one another the innermost counts. Where nothing was set, it is the folder.
+    If repositories are nested, the innermost one with settings counts. Without any settings the path is the folder
+    itself.
     """
     folders = [folder, *map(str, PurePosixPath(folder).parents)]
     row = conn.execute(
@@ -57,12 +58,12 @@ def read_settings(conn: Connection, folder: str) -> tuple[str, dict[str, Any]]:
 
 
 def with_settings(conn: Connection) -> list[str]:
-    """The repositories for which something was set."""
+    """List the repositories that have settings."""
     return [row["repo"] for row in conn.execute("SELECT repo FROM repository_settings ORDER BY repo")]
 
 
 def keep_settings(conn: Connection, repo: str, settings: Mapping[str, Any], at: datetime) -> None:
-    """Set what holds for a repository, by the root of its checkout; with nothing the row goes."""
+    """Set the settings of a repository, by the root of its checkout; empty settings remove the row."""
     if not settings:
         conn.execute("DELETE FROM repository_settings WHERE repo = ?", (repo,))
         return

@@ -1,11 +1,11 @@
 """The tables as the first, the sixth and the seventh migration make them. Released: changes are new migrations.
 
-Times are texts of `core.clock.to_text`, which sort as the times do; JSON is text; long texts are rows of `artifacts`,
-named by their digest. What may not be claimed is another status with a partial index of its own, never a filter in
-the claim: its time must not grow with what it skips. A task's specification may be megabytes (files, tests) and a row
-is rewritten as a whole at each heartbeat, so it has a table of its own. A list of tasks is filtered and sorted over one
-index that covers every column it may ask for: ten thousand entries are read in two milliseconds, whatever the order,
-where an index for each order would have to be written with every move of a task.
+Times are texts of `core.clock.to_text`, which sort in the order of time. JSON is text. Long texts are rows of
+`artifacts`, referenced by their digest. A task that may not be claimed has another status, with a partial index of its
+own; the claim never filters, because its time must not grow with what it skips. A task's specification may be megabytes
+(files, tests), and a row is rewritten as a whole at each heartbeat, so the specification has a separate table. A list
+of tasks is filtered and sorted over one index that covers every column it may ask for: ten thousand entries are read in
+two milliseconds, in any order. An index for each order would have to be updated with every move of a task.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ STATE = (
     "CREATE TABLE system_state (key TEXT PRIMARY KEY, value TEXT NOT NULL, at TEXT NOT NULL) WITHOUT ROWID",
 )
 
-# The second migration: a memory has one vector for each embedder, so vectors left the rows.
+# The second migration: a memory has one vector for each embedder, so vectors moved out of the rows.
 VECTORS = (
     """CREATE TABLE memory_vectors (
         id INTEGER PRIMARY KEY,
@@ -221,7 +221,7 @@ VECTORS = (
     ),
 )
 
-# The third migration: an ask names what a yes allows, and is answered with yes or no.
+# The third migration: a question states what a yes allows, and is answered with yes or no.
 APPROVALS = (
     "ALTER TABLE approvals ADD COLUMN kind TEXT NOT NULL DEFAULT 'question'",
     "ALTER TABLE approvals ADD COLUMN subject TEXT NOT NULL DEFAULT ''",
@@ -230,13 +230,13 @@ APPROVALS = (
     "CREATE INDEX approvals_open ON approvals (task_id) WHERE granted IS NULL",
 )
 
-# The fourth migration: which replies of the built-in engine made a call needless, and of which backend.
+# The fourth migration: which replies of the built-in engine made a call unnecessary, and of which backend.
 SAVED = (
     "ALTER TABLE model_stats ADD COLUMN saved TEXT NOT NULL DEFAULT ''",
     "CREATE INDEX git_commits_at ON git_commits (at)",
 )
 
-# The fifth migration: why claims are held back, each reason under its source; what its owner made of a commit.
+# The fifth migration: the reasons why claims are held back, by source, and what the owner did with a commit.
 HOLDS = (
     """CREATE TABLE holds (
         source TEXT PRIMARY KEY,
@@ -247,18 +247,19 @@ HOLDS = (
             json_extract(value, '$.reason'), json_extract(value, '$.since') FROM system_state WHERE key = 'pause'""",
     "DELETE FROM system_state WHERE key = 'pause'",
     "ALTER TABLE git_commits ADD COLUMN reviewed_at TEXT",
-    "ALTER TABLE git_commits ADD COLUMN reverted_by TEXT",  # the commit that takes it back
-    "ALTER TABLE git_commits ADD COLUMN target TEXT NOT NULL DEFAULT ''",  # the branch it was integrated into, in full
+    "ALTER TABLE git_commits ADD COLUMN reverted_by TEXT",  # the commit that reverts it
+    "ALTER TABLE git_commits ADD COLUMN target TEXT NOT NULL DEFAULT ''",  # the full name of the branch that took it
     "ALTER TABLE git_commits ADD COLUMN pushed_at TEXT",
     "ALTER TABLE git_commits ADD COLUMN files TEXT",  # [[path, lines added, removed], …]; NULL: not known
     "ALTER TABLE git_commits ADD COLUMN signs TEXT",  # of the attempt (storage.db.commit_signs); NULL: not known
-    "ALTER TABLE iterations ADD COLUMN lessons INTEGER",  # recalled for the attempt by then; NULL: not known
+    "ALTER TABLE iterations ADD COLUMN lessons INTEGER",  # recalled for the attempt so far; NULL: not known
     "CREATE INDEX git_commits_unread ON git_commits (id) WHERE reviewed_at IS NULL",
     "CREATE INDEX tasks_ended ON tasks (ended_at) WHERE ended_at IS NOT NULL",
-    "ALTER TABLE tasks ADD COLUMN spent_before TEXT NOT NULL DEFAULT '{}'",  # when its owner last asked for it
+    "ALTER TABLE tasks ADD COLUMN spent_before TEXT NOT NULL DEFAULT '{}'",  # as of the owner's last request for it
     "ALTER TABLE model_stats ADD COLUMN lost INTEGER NOT NULL DEFAULT 0",  # the reply broke off
     "CREATE INDEX model_stats_task ON model_stats (task_id) WHERE task_id IS NOT NULL",
-    # Whose steps and replies were pruned, and by which setting. A text goes with the last row that names it.
+    # Tasks whose steps and replies were pruned, and the setting that asked for it. A text is deleted with the last row
+    # that refers to it.
     """CREATE TABLE pruned_work (
         task_id INTEGER PRIMARY KEY REFERENCES tasks (id),
         at TEXT NOT NULL,
@@ -269,7 +270,8 @@ HOLDS = (
     """CREATE INDEX execution_logs_artifact ON execution_logs (json_extract(data, '$.artifact'))
         WHERE substr(data, 1, 6) = '{"cut"'""",
     "ALTER TABLE task_specs ADD COLUMN digest TEXT NOT NULL DEFAULT ''",  # of the id and the text; '': not known
-    # Whose lessons memory has scored: an attempt whose daemon died before the task was finished ends once more.
+    # Attempts whose lessons were scored already: if the daemon dies before the task is finished, the attempt ends
+    # twice.
     """CREATE TABLE concluded (
         task_id INTEGER NOT NULL REFERENCES tasks (id),
         attempt INTEGER NOT NULL,
@@ -279,7 +281,7 @@ HOLDS = (
 TABLES = (*QUEUE, *LOG, *STEPS, *MEMORY, *STATE)
 
 
-# The sixth migration: what became of attempts by what they were shown, and by which models they asked.
+# The sixth migration: outcomes of attempts by the lessons they were shown and the models they asked.
 
 LEARNING = (
     """CREATE TABLE recalls (
@@ -295,12 +297,12 @@ LEARNING = (
         tokens INTEGER,
         PRIMARY KEY (task_id, attempt, kind, item)) WITHOUT ROWID""",
     "CREATE INDEX recalls_item ON recalls (kind, item)",
-    # Functions that failed and that a fix changed, by a fingerprint that no name counts for (memory.shapes).
+    # Functions that failed and were changed by a fix, by a fingerprint that ignores names (memory.shapes).
     """CREATE TABLE failed_shapes (
         shape TEXT NOT NULL,
         failure INTEGER NOT NULL, -- its id
         PRIMARY KEY (shape, failure)) WITHOUT ROWID""",
-    # A vector's id is never given again, so that a copy in memory knows what is new by its id alone.
+    # A vector's id is never reused, so that a copy in memory recognises new vectors by id alone.
     """CREATE TABLE memory_vectors_kept (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         embedder TEXT NOT NULL,
@@ -315,10 +317,10 @@ LEARNING = (
     "ALTER TABLE memory_vectors_kept RENAME TO memory_vectors",
     "CREATE INDEX memory_signs ON memory_vectors (embedder, kind, id, signs)",
     "ALTER TABLE approvals ADD COLUMN fallback TEXT NOT NULL DEFAULT ''",  # assumed when nobody answers in time
-    # For which kind of task a call was, and in which try: what is known of a model is known of it for a kind.
+    # The kind of task a call was for, and its iteration: results of a model are counted by kind of task.
     "ALTER TABLE model_stats ADD COLUMN kind TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE model_stats ADD COLUMN iteration INTEGER NOT NULL DEFAULT 0",
-    # Which models an attempt asks: decided once, so that it asks the same ones when it is resumed.
+    # The models an attempt asks: decided once, so that it asks the same ones when it is resumed.
     """CREATE TABLE model_routes (
         task_id INTEGER NOT NULL,
         attempt INTEGER NOT NULL,
@@ -333,14 +335,14 @@ LEARNING = (
 )
 
 
-# The seventh migration: lessons and asks, what pages read, and tasks that began where another one was.
+# The seventh migration: lessons and questions, indexes for pages, and tasks that begin where another one was.
 
 _TABLES = ("failures", "patterns")
 _COLUMNS = (
     "standing TEXT NOT NULL DEFAULT 'trusted'",  # decided when an attempt that saw it ends (memory.lesson_standing)
     "retired_at TEXT",
-    "retired_by TEXT NOT NULL DEFAULT ''",  # owner or measured; '': not noted
-    "judged_from TEXT NOT NULL DEFAULT ''",  # attempts before this time say nothing: its owner restored it
+    "retired_by TEXT NOT NULL DEFAULT ''",  # owner or measured; '': not recorded
+    "judged_from TEXT NOT NULL DEFAULT ''",  # earlier attempts do not count: the owner restored it then
 )
 
 LESSONS = (
@@ -352,11 +354,11 @@ LESSONS = (
         for table in _TABLES
         for column in ("language", "repo")
     ),
-    # Lists of lessons are read from these alone: beside them lie code and fixes of many pages each.
+    # Lists of lessons are read from these indexes alone: the rows hold many pages of code and fixes.
     "CREATE INDEX failures_listed ON failures (solved, retired, standing, language, repo, fixed_at, times_used)",
     "CREATE INDEX patterns_listed ON patterns (retired, standing, language, repo, created_at, times_used)",
-    "ALTER TABLE recalls ADD COLUMN ended_at TEXT",  # of the attempt; NULL where an earlier version noted its end
-    "ALTER TABLE approvals ADD COLUMN answered_by TEXT NOT NULL DEFAULT ''",  # owner or assumed; '': not noted
+    "ALTER TABLE recalls ADD COLUMN ended_at TEXT",  # of the attempt; NULL if an earlier version recorded its end
+    "ALTER TABLE approvals ADD COLUMN answered_by TEXT NOT NULL DEFAULT ''",  # owner or assumed; '': not recorded
 )
 
 
@@ -365,10 +367,10 @@ TOKENS = "coalesce(json_extract(spent, '$.tokens_in'), 0) + coalesce(json_extrac
 _FACTS = "kind = coalesce(json_extract(spec, '$.kind'), ''), repo = coalesce(json_extract(spec, '$.repo'), '')"
 
 _LISTS = (
-    "ALTER TABLE tasks ADD COLUMN kind TEXT NOT NULL DEFAULT ''",  # repeated from the specification, as is repo
+    "ALTER TABLE tasks ADD COLUMN kind TEXT NOT NULL DEFAULT ''",  # copied from the specification, as is repo
     "ALTER TABLE tasks ADD COLUMN repo TEXT NOT NULL DEFAULT ''",
     f"UPDATE tasks SET {_FACTS} FROM task_specs WHERE task_id = id",  # noqa: S608  a constant of this module
-    # However a specification comes in (from its owner, or from a damaged database), its task's row repeats it.
+    # However a specification is inserted (by the owner, or from a damaged database), its task's row gets the copies.
     f"""CREATE TRIGGER task_specs_repeated AFTER INSERT ON task_specs WHEN json_valid(NEW.spec) BEGIN
         UPDATE tasks SET {_FACTS.replace("spec,", "NEW.spec,")} WHERE id = NEW.task_id; END""",  # noqa: S608  as above
     f"""CREATE INDEX tasks_listed ON tasks (
@@ -382,7 +384,7 @@ _LISTS = (
 )
 
 PAGES = (
-    # Where a task began that is a fork: at the case file (steps.work) that a step of another task left behind.
+    # Where a fork began: at the case file (steps.work) that a step of another task left.
     """CREATE TABLE task_forks (
         task_id INTEGER PRIMARY KEY REFERENCES tasks (id),
         source INTEGER NOT NULL,
@@ -408,7 +410,7 @@ FORMS = (
         PRIMARY KEY (backend, model, protocol)) WITHOUT ROWID""",
 )
 
-# The ninth migration: what came of each tool call, placed by the reply that made it and its number in that reply.
+# The ninth migration: the result of each tool call, identified by the reply that made it and its number in that reply.
 TOOLS = (
     """CREATE TABLE tool_calls (
         task_id INTEGER NOT NULL REFERENCES tasks (id),
@@ -430,16 +432,16 @@ TOOLS = (
     "CREATE INDEX tool_calls_change ON tool_calls (change) WHERE change IS NOT NULL",
 )
 
-# The sixteenth migration: where a task works, and packages that landed for each project.
+# The sixteenth migration: the project of a task, and packages that landed for each project.
 PROJECTS = (
-    "ALTER TABLE tasks ADD COLUMN project TEXT",  # '' is the root of the workspace, NULL not decided or another place
+    "ALTER TABLE tasks ADD COLUMN project TEXT",  # '': root of the workspace; NULL: undecided or outside of it
     """UPDATE tasks SET project = (
         SELECT json_extract(spec, '$.project') FROM task_specs WHERE task_id = id AND json_valid(spec))""",
-    # Before there were projects all of it landed at the root.
+    # Before there were projects, everything landed at the root.
     "UPDATE system_state SET value = json_object('', json(value)) WHERE key = 'landed_packages'",
 )
 
-# The seventeenth migration: what holds for all tasks of a repository (core.tasks.repository_settings).
+# The seventeenth migration: settings for all tasks of a repository (core.tasks.repository_settings).
 REPOSITORY_SETTINGS = (
     """CREATE TABLE repository_settings (
         repo TEXT PRIMARY KEY, -- the folder of its checkout
@@ -447,7 +449,7 @@ REPOSITORY_SETTINGS = (
         at TEXT NOT NULL) WITHOUT ROWID""",
 )
 
-# The eighteenth migration: ends of tasks that were tried again. What ended once stays counted where it ended.
+# The eighteenth migration: ends of tasks that were tried again, so that each end stays counted when it happened.
 EARLIER_ENDS = (
     """CREATE TABLE earlier_ends (
         task_id INTEGER NOT NULL REFERENCES tasks (id),
@@ -457,20 +459,20 @@ EARLIER_ENDS = (
     "CREATE INDEX earlier_ends_when ON earlier_ends (ended_at)",
 )
 
-# The nineteenth migration: forks that leave their commit on its branch, and tasks that land what one of them made.
+# The nineteenth migration: forks that leave their commit on its branch, and tasks that land a fork's result.
 KEPT_FORKS = (
     "ALTER TABLE task_forks ADD COLUMN held INTEGER NOT NULL DEFAULT 0",
     "ALTER TABLE task_forks ADD COLUMN keeps INTEGER NOT NULL DEFAULT 0",
 )
 
-# The twentieth migration: what a replay of some hours reads, in the order of time and of tasks.
+# The twentieth migration: indexes for the replay of some hours, ordered by time and by task.
 REPLAY = (
     """CREATE INDEX steps_when ON steps (
         ended_at, started_at, task_id, attempt, step_no, iteration, phase, outcome, passed, failed)""",
     "CREATE INDEX execution_logs_claims ON execution_logs (task_id, at, worker) WHERE kind = 'task_claimed'",
 )
 
-# The twenty-first migration: what an owner said to a task while it was open.
+# The twenty-first migration: messages of the owner to a task while it was open.
 TASK_MESSAGES = (
     """CREATE TABLE task_messages (
         id INTEGER PRIMARY KEY,
@@ -482,7 +484,7 @@ TASK_MESSAGES = (
     "CREATE INDEX task_messages_task ON task_messages (task_id)",
 )
 
-# The twenty-second migration: tasks in a hub's queue, and what is still to be told there.
+# The twenty-second migration: tasks in a hub's queue, and reports that are still to be sent to the hub.
 SHARED_TASKS = (
     "ALTER TABLE tasks ADD COLUMN hub_id INTEGER",
     "ALTER TABLE tasks ADD COLUMN hub_fence INTEGER",
@@ -496,7 +498,7 @@ SHARED_TASKS = (
     "CREATE INDEX hub_outbox_task ON hub_outbox (task_id)",
 )
 
-# The twenty-third migration: what nodes of a hub tell each other of lessons beside their texts
+# The twenty-third migration: data about lessons that nodes of a hub exchange, besides the texts
 # (storage.memory.elsewhere).
 LESSONS_ELSEWHERE = (
     """CREATE TABLE lesson_keys (
@@ -505,7 +507,7 @@ LESSONS_ELSEWHERE = (
         key TEXT NOT NULL, -- what all nodes know it by
         PRIMARY KEY (kind, item)) WITHOUT ROWID""",
     "CREATE INDEX lesson_keys_key ON lesson_keys (key)",
-    # Of all other nodes together, since a time, as `patterns.judged_from`.
+    # Sums over all other nodes, since a time (like `patterns.judged_from`).
     """CREATE TABLE lesson_tallies (
         key TEXT PRIMARY KEY, -- '': attempts from which any lesson was withheld
         judged_from TEXT NOT NULL,
@@ -515,23 +517,23 @@ LESSONS_ELSEWHERE = (
         shown_solved INTEGER NOT NULL,
         withheld INTEGER NOT NULL,
         withheld_solved INTEGER NOT NULL) WITHOUT ROWID""",
-    # What does not come back from another node.
+    # Lessons that must not come back from another node.
     """CREATE TABLE forgotten (
         kind TEXT NOT NULL, -- lesson or shape
         key TEXT NOT NULL, -- the lesson's key, or the shape
         PRIMARY KEY (kind, key)) WITHOUT ROWID""",
 )
 
-# The twenty-fourth migration: drafts in the ledger of commits, and tasks that begin with one.
+# The twenty-fourth migration: drafts in the ledger of commits, and tasks that begin with a draft.
 DRAFTS = (
-    "ALTER TABLE tasks ADD COLUMN draft_attempt INTEGER NOT NULL DEFAULT 0",  # whose draft the next ones begin with
+    "ALTER TABLE tasks ADD COLUMN draft_attempt INTEGER NOT NULL DEFAULT 0",  # the next attempts begin with its draft
     "CREATE INDEX git_commits_drafts ON git_commits (task_id, at, repo) WHERE label = 'draft'",
 )
 
-# The twenty-fifth migration: commits whose branch their owner discarded.
+# The twenty-fifth migration: commits whose branch the owner discarded.
 DISCARDED = ("ALTER TABLE git_commits ADD COLUMN discarded_at TEXT",)
 
-# The twenty-seventh migration: a row of the ledger of calls may stand for several of a day.
+# The twenty-seventh migration: a row of the ledger of calls may stand for several calls of a day.
 SUMMED_CALLS = (
     "ALTER TABLE model_stats ADD COLUMN calls INTEGER NOT NULL DEFAULT 1",
     "DROP INDEX model_stats_days",
@@ -539,22 +541,22 @@ SUMMED_CALLS = (
         substr(at, 1, 10), backend, model, at, tokens_in, tokens_out, cost_usd, latency_s, lost, calls)""",
 )
 
-# The twenty-eighth migration: commits of the daemon's own workspace bear no path, since a home may be moved.
+# The twenty-eighth migration: commits of the daemon's own workspace have no path, since a home may be moved.
 OWN_COMMITS = (
     """UPDATE OR REPLACE git_commits SET repo = '' WHERE task_id IN (
         SELECT task_id FROM task_specs WHERE json_extract(spec, '$.repo') IS NULL)""",
 )
 
-# The twenty-ninth migration: what reports and pages ask of a span of time is found without reading all of a table.
+# The twenty-ninth migration: indexes for time spans in reports and pages, so that no table is read completely.
 SPANS = (
     "CREATE INDEX execution_logs_kind ON execution_logs (kind, at)",
     "CREATE INDEX failures_when ON failures (created_at)",
     "CREATE INDEX tasks_created ON tasks (created_at)",
 )
 
-# The thirtieth migration: commits are read by risk, whose points are counted behind them (report.ranking).
+# The thirtieth migration: commits are listed by risk; their points are counted after the commit (report.ranking).
 RISK = (
-    "ALTER TABLE git_commits ADD COLUMN points INTEGER",  # NULL: not counted, which is looked at first
+    "ALTER TABLE git_commits ADD COLUMN points INTEGER",  # NULL: not counted yet, listed first
     """CREATE INDEX git_commits_risk ON git_commits
         ((reviewed_at IS NOT NULL OR reverted_by IS NOT NULL), coalesce(points, 1000) DESC, id)""",
     "CREATE INDEX git_commits_uncounted ON git_commits (id) WHERE points IS NULL",
@@ -563,8 +565,8 @@ RISK = (
 # The thirty-first migration: nothing was ever written to this table; its figures are in `iterations` and `model_stats`.
 NO_METRICS = ("DROP TABLE metrics",)
 
-# The thirty-second migration: each attempt that ends asks how those ended from which a lesson was withheld.
+# The thirty-second migration: each attempt that ends queries the outcomes of attempts from which a lesson was withheld.
 WITHHELD = ("CREATE INDEX recalls_withheld ON recalls (task_id, attempt, solved, arm) WHERE arm <> 'shown'",)
 
-# The twenty-sixth migration: vectors are compared as they are, without sketches of them.
+# The twenty-sixth migration: vectors are compared directly, without sketches.
 FLAT_VECTORS = ("DROP INDEX memory_signs", "ALTER TABLE memory_vectors DROP COLUMN signs")

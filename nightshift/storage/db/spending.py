@@ -1,4 +1,4 @@
-"""Sums of what model calls used, from the ledger `model_stats`: each reply that was paid for is a row of it."""
+"""Sums of the model usage, from the ledger `model_stats`: each reply that was paid for is one of its rows."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _BY_DAY = f"SELECT substr(at, 1, 10) AS day, {_SUMS} GROUP BY day"
 
 
 def since(conn: Connection, moment: datetime | None) -> Spent:
-    """Sum the use by all calls since `moment` (None: ever)."""
+    """Sum the usage of all calls since `moment` (None: of all time)."""
     row = conn.execute(_SUM + "WHERE at >= ?", (BUILT_IN, to_text(moment) if moment else "")).fetchone()
     return Spent(**dict(row))
 
 
 def by_day(conn: Connection) -> dict[str, Spent]:
-    """Sum the use by all calls of each day, such as 2026-11-26 (UTC)."""
+    """Sum the usage of all calls by day (UTC), such as 2026-11-26."""
     rows = [dict(row) for row in conn.execute(_BY_DAY, (BUILT_IN,)).fetchall()]
     return {row.pop("day"): Spent(**row) for row in rows}
 
 
 def of_task(conn: Connection, task_id: int) -> Spent:
-    """Sum the use by all calls of a task, also those whose reply broke off or was never read."""
+    """Sum the usage of all calls of a task, including those whose reply broke off or was never read."""
     return Spent(**dict(conn.execute(_SUM + "WHERE task_id = ?", (BUILT_IN, task_id)).fetchone()))

@@ -1,8 +1,8 @@
-"""The one SQLite module of this process, and how files are opened with it.
+"""The one SQLite module of this process, and functions to open files with it.
 
-`pysqlite3` is taken where it is installed (many Python builds cannot load extensions), the standard module elsewhere.
-That is what sqlite-utils does too; the choice is made here by hand because importing sqlite-utils costs a quarter of a
-second, and it must come out the same: two builds of SQLite in one process drop each other's file locks.
+`pysqlite3` is used if it is installed (many Python builds cannot load extensions), otherwise the standard module.
+sqlite-utils makes the same choice. It is repeated here because importing sqlite-utils takes a quarter of a second. Both
+choices must agree: two builds of SQLite in one process drop each other's file locks.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ else:
 
 LIBRARY, LIBRARY_VERSION = sqlite3.__name__, sqlite3.sqlite_version
 Connection = sqlite3.Connection
-# SQLite's instructions between two looks at the clock.
+# SQLite instructions between two checks of the time limit.
 _INSTRUCTIONS = 10_000
 Row = sqlite3.Row
 Error = sqlite3.Error
@@ -47,23 +47,25 @@ OperationalError = sqlite3.OperationalError
 ProgrammingError = sqlite3.ProgrammingError
 
 CHECKPOINT_PAGES = 4000
-"""How long the write-ahead log grows (16 MB) before it is folded into the file; a page that was written a hundred times
-meanwhile is folded once."""
+"""Size of the write-ahead log, in pages (16 MB), at which it is folded into the file.
+
+A page that was written a hundred times since then is folded once.
+"""
 
 BUSY, LOCKED, READONLY, CORRUPT, FULL, CANTOPEN, NOTADB = 5, 6, 8, 11, 13, 14, 26
-"""Primary result codes, https://sqlite.org/rescode.html; the low byte of an extended one."""
+"""Primary result codes, https://sqlite.org/rescode.html; the low byte of an extended code."""
 PERM, NOMEM, IOERR = 3, 7, 10
 NOT_THE_FILE = frozenset({PERM, BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN})
-"""Codes that say nothing against what a file holds."""
+"""Codes that are not caused by the content of the file."""
 
 
 def code_of(error: Error) -> int:
-    """The primary result code, 0 where SQLite gave none."""
+    """Return the primary result code, 0 if SQLite gave none."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 def store_error(error: Error, path: Path) -> StoreError:
-    """Say in our words what SQLite reported."""
+    """Convert an SQLite error to our exception with our message."""
     code, text = code_of(error), str(error)
     if code == FULL:
         return StoreFull(f"{path}: the disk is full; nothing was written ({text})")
@@ -79,19 +81,19 @@ def store_error(error: Error, path: Path) -> StoreError:
 
 
 def connect(path: Path, *, readonly: bool = False, busy_s: float = 5.0) -> Connection:
-    """Open a connection in autocommit mode: transactions are begun and ended in plain sight.
+    """Open a connection in autocommit mode, so that transactions begin and end explicitly.
 
-    WAL lets readers go on while the writer writes; synchronous=FULL makes a commit survive a power cut. The
-    connection may be used on another thread than this one, but on one at a time.
+    WAL lets readers continue while the writer writes; synchronous=FULL makes a commit survive a power cut. The
+    connection may be used on another thread, but only on one at a time.
 
     Args:
         path: the database file; created unless `readonly`.
-        readonly: refuse every write, also on a file or in a folder that this user may not write.
-        busy_s: how long a statement waits for another connection's lock.
+        readonly: refuse every write; works for a file or folder that this user may not write.
+        busy_s: seconds that a statement waits for another connection's lock.
 
     Raises:
         StoreMissing: `readonly`, and there is no such file.
-        StoreDamaged: the file is not a database, or a broken one.
+        StoreDamaged: the file is not a database, or a damaged one.
         StoreError: it cannot be opened.
     """
     if readonly and not path.exists():
@@ -103,7 +105,7 @@ def connect(path: Path, *, readonly: bool = False, busy_s: float = 5.0) -> Conne
 
 
 def connect_draft(path: Path) -> Connection:
-    """Open a file that nobody relies on until it is complete and flushed: no log, no flushes, no foreign keys.
+    """Open a file that nobody uses until it is complete and flushed: no log, no flushes, no foreign keys.
 
     Raises:
         StoreError: it cannot be opened.
@@ -119,7 +121,7 @@ def connect_draft(path: Path) -> Connection:
 
 
 def connect_memory() -> Connection:
-    """Open a database of its own in memory."""
+    """Open a new database in memory."""
     conn = sqlite3.connect(":memory:", isolation_level=None)
     conn.row_factory = Row
     return conn
@@ -127,7 +129,7 @@ def connect_memory() -> Connection:
 
 @contextlib.contextmanager
 def transaction(conn: Connection) -> Iterator[None]:
-    """Commit all that is written inside, or nothing of it."""
+    """Commit everything that is written inside, or nothing."""
     conn.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -147,9 +149,9 @@ def _open(path: Path, query: str, busy_s: float) -> Connection:
 
 
 def make_private(path: Path) -> None:
-    """Make a new file that only its owner can read: it will hold code, prompts and replies.
+    """Create a new file that only its owner can read: it will hold code, prompts and replies.
 
-    SQLite gives its log the permissions of the file. Where it cannot be made, SQLite says why.
+    SQLite gives its log the permissions of the file. If the file cannot be created, SQLite reports the reason.
     """
     with contextlib.suppress(OSError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -158,7 +160,7 @@ def make_private(path: Path) -> None:
 def _open_writable(path: Path, busy_s: float) -> Connection:
     conn, empty = _open(path, "mode=rwc", busy_s), not (path.exists() and path.stat().st_size)
     try:
-        if empty:  # it writes, and a file that has tables does not heed it; see storage/db/pruning.py
+        if empty:  # it writes, and has no effect on a file with tables; see storage/db/pruning.py
             conn.execute("PRAGMA auto_vacuum=INCREMENTAL")
         _use_wal(conn, busy_s)
         conn.execute("PRAGMA synchronous=FULL")
@@ -171,7 +173,7 @@ def _open_writable(path: Path, busy_s: float) -> Connection:
 
 
 def _use_wal(conn: Connection, busy_s: float) -> None:
-    """Switch to WAL; the switch itself does not wait for locks, so two first openers must try again."""
+    """Switch to WAL. The switch itself does not wait for locks, so it is retried if two processes open a new file."""
     deadline = time.monotonic() + busy_s
     while True:
         try:
@@ -187,8 +189,8 @@ def _use_wal(conn: Connection, busy_s: float) -> None:
 def _open_readonly(path: Path, busy_s: float) -> Connection:
     """Open with mode=ro, which still needs a shared-memory file beside a WAL database.
 
-    Where that can neither be found nor created, an empty log means that the file alone is the whole database, so it
-    may be read as immutable.
+    If the shared-memory file can neither be found nor created, and the log is empty, the file alone is the whole
+    database and may be read as immutable.
     """
     conn = _open(path, "mode=ro", busy_s)
     try:
@@ -206,16 +208,16 @@ def _open_readonly(path: Path, busy_s: float) -> Connection:
 
 
 def watch(conn: Connection, end: float) -> None:
-    """End whatever the connection does then with an error, at a time in seconds of monotonic time."""
+    """Make the connection abort with an error whatever it runs after `end` (monotonic clock, in seconds)."""
     if end < math.inf:
         conn.set_progress_handler(lambda: int(time.monotonic() > end), _INSTRUCTIONS)
 
 
 def faults(path: Path, end: float = math.inf) -> list[str]:
-    """Check a database file from end to end; an empty list means that it is sound.
+    """Check a whole database file; an empty list means that it is sound.
 
     Raises:
-        TimeoutError: it was not done at `end`, in seconds of monotonic time.
+        TimeoutError: the check was not done at `end` (monotonic clock, in seconds).
     """
     try:
         conn = connect(path, readonly=True)

@@ -1,4 +1,4 @@
-"""Memory of the daemon as a whole: its state, the ledger of commits, the cost of models, and backups."""
+"""Durable data of the daemon as a whole: its state, the ledger of commits, and the cost of models."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from nightshift.storage.db.sqlite import Connection, Row
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """A commit that the agent made. `label` is its verdict's worth (`core.tasks.verdicts.Label`), or that of a draft.
+    """A commit of the agent.
 
-    `files` and `signs` are None where they are not known. `target` is the full name of the branch that took it, or
-    that it is meant for; empty where that is no branch, or was not noted. `reviewed_at` tells when its owner had read
-    it, `reverted_by` is the id of the commit that takes it back, `discarded_at` when its branch was discarded. `id` is
-    given by the ledger.
+    `label` is the claim that its verdict allows (`core.tasks.verdicts.Label`), or that of a draft. `files` and `signs`
+    are None if they are not known. `target` is the full name of the branch that it was integrated into, or is meant
+    for; empty if that is no branch, or was not recorded. `reviewed_at` is when the owner had read it, `reverted_by` the
+    id of the commit that reverts it, `discarded_at` when its branch was discarded. The ledger assigns `id`.
     """
 
     task_id: int
@@ -57,21 +57,21 @@ class Commit:
 
     @property
     def is_draft(self) -> bool:
-        """Tell whether it did not pass and was left for its owner."""
+        """True if it did not pass and was left for the owner."""
         return self.label == Label.DRAFT
 
     @property
     def waits(self) -> bool:
-        """Tell whether it waits on the task's own branch for its owner."""
+        """True if it waits on the task's own branch for the owner."""
         return not (self.integrated or self.discarded_at or self.reverted_by)
 
 
 WORKSPACE = "workspace"
-"""The key under which each start notes where the daemon's own repository lies."""
+"""State key: each start stores the path of the daemon's own repository."""
 
 
 def read_state(conn: Connection, key: str) -> Any:
-    """The JSON value of a key, or None."""
+    """Return the JSON value of a key, or None."""
     row = conn.execute("SELECT value FROM system_state WHERE key = ?", (key,)).fetchone()
     return None if row is None else json.loads(row["value"])
 
@@ -88,22 +88,22 @@ def write_state(conn: Connection, key: str, value: object, at: datetime) -> None
 
 
 def workspace_of(conn: Connection) -> str:
-    """The folder of the daemon's own repository, by which its commits go outside of the ledger; empty: not known."""
+    """Return the path of the daemon's own repository, which the ledger leaves out; empty if not known."""
     return str(read_state(conn, WORKSPACE) or "")
 
 
 def shorten_repo(conn: Connection, repo: str) -> str:
-    """The repository as the ledger has it: no path for the daemon's own, which may be moved with its home."""
+    """Return the repository as the ledger stores it: empty for the daemon's own, which may be moved with its home."""
     return "" if repo == workspace_of(conn) else repo
 
 
 def unread(conn: Connection) -> int:
-    """Count the commits that wait to be read by their owner; a step for each, in an index of their own."""
+    """Count the commits that the owner has not read; the time grows with their number, over a partial index."""
     return int(conn.execute("SELECT count(*) FROM git_commits WHERE reviewed_at IS NULL").fetchone()[0])
 
 
 def read_draft(conn: Connection, task_id: int) -> Commit | None:
-    """The draft of a task that waits on its branch; the newest, where its owner looks at the branch of another."""
+    """Return the newest draft of a task that was not discarded; None if there is none."""
     query = (
         "SELECT * FROM git_commits WHERE task_id = ? AND label = 'draft' AND discarded_at IS NULL "
         "ORDER BY id DESC LIMIT 1"
@@ -113,7 +113,7 @@ def read_draft(conn: Connection, task_id: int) -> Commit | None:
 
 
 def describe_draft(entry: Commit) -> str:
-    """Say where a draft is and how its tests ended, such as “draft on agent/12-add-sum: 3 of 5 tests pass”."""
+    """Describe where a draft is and how its tests ended, such as “draft on agent/12-add-sum: 3 of 5 tests pass”."""
     signs = entry.signs
     tests = tests_in_words(signs.tests_passed, signs.tests) if signs else "its tests are not known"
     return f"draft on {entry.branch}: {tests}"
@@ -123,9 +123,9 @@ class StateStore:
     """Small durable facts.
 
     Args:
-        db: where they are kept.
-        clock: gives them their time.
-        events: takes the event of each commit that is entered, where there is a log.
+        db: the database.
+        clock: dates the entries.
+        events: receives the event of each commit that is recorded, if there is a log.
     """
 
     def __init__(self, db: Database, *, clock: Clock = utc_now, events: EventLog | None = None) -> None:
@@ -134,11 +134,11 @@ class StateStore:
         self._saved: tuple[tuple[object, ...], SavedReplies] | None = None
 
     def with_each_commit(self, job: Callable[[Connection], None]) -> None:
-        """Run `job` in the transaction that enters a commit, after it was entered."""
+        """Run `job` in the transaction that records a commit, after the commit was recorded."""
         self._with_each_commit = job
 
     def get(self, key: str) -> Any:
-        """The JSON value of a key, or None."""
+        """Return the JSON value of a key, or None."""
         return read_state(self._db.reader(), key)
 
     def set(self, key: str, value: object) -> Future[None]:
@@ -146,10 +146,10 @@ class StateStore:
         return self._db.write(lambda conn: write_state(conn, key, value, self._clock()))
 
     def record_commit(self, commit: Commit) -> Future[None]:
-        """Enter a commit into the ledger, with its event; entering it again renews the entry.
+        """Record a commit in the ledger, with its event; recording it again updates the entry.
 
-        A commit that was on the same branch of the same task and never left it gives way. A draft is not one of the
-        commits that wait to be read.
+        It replaces an earlier commit on the same branch of the same task that was never integrated. A draft does not
+        count as unread.
         """
         at = to_text(commit.at or self._clock())
 
@@ -181,7 +181,7 @@ class StateStore:
         return self._db.write(job)
 
     def forget_commit(self, repo: str, commit: str) -> Future[None]:
-        """Take a commit out of the ledger that is on no branch any more."""
+        """Remove a commit from the ledger that is on no branch any more."""
 
         def job(conn: Connection) -> None:
             query = "DELETE FROM git_commits WHERE repo = ? AND commit_id = ?"
@@ -190,7 +190,7 @@ class StateStore:
         return self._db.write(job)
 
     def record_push(self, repo: str, commit: str) -> Future[None]:
-        """Note that a commit of the ledger was pushed; the first time stays."""
+        """Record that a commit of the ledger was pushed; the first time is kept."""
         at = to_text(self._clock())
 
         def job(conn: Connection) -> None:
@@ -200,35 +200,35 @@ class StateStore:
         return self._db.write(job)
 
     def commits(self, limit: int, *, task_id: int | None = None) -> list[Commit]:
-        """The newest commits first, of all tasks or of one."""
+        """List the newest commits first, of all tasks or of one."""
         query = "SELECT * FROM git_commits WHERE (? IS NULL OR task_id = ?) ORDER BY id DESC LIMIT ?"
         conn = self._db.reader()
         rows = conn.execute(query, (task_id, task_id, limit)).fetchall()
         return [commit_of(row, workspace_of(conn)) for row in rows]
 
     def draft(self, task_id: int) -> Commit | None:
-        """The draft of a task; None where it has none."""
+        """Return the draft of a task; None if it has none."""
         return read_draft(self._db.reader(), task_id)
 
     def unread_count(self) -> int:
-        """Count the commits that wait to be read by their owner."""
+        """Count the commits that the owner has not read."""
         return unread(self._db.reader())
 
     def commit_count(self) -> int:
-        """Count the commits that the agent ever made, without drafts."""
+        """Count all commits that the agent ever made, without drafts."""
         query = "SELECT COUNT(*) FROM git_commits WHERE label <> 'draft'"
         return int(self._db.reader().execute(query).fetchone()[0])
 
     def spent_since(self, moment: datetime | None) -> Spent:
-        """Sum the use by all model calls since `moment`; None means ever and reads every call."""
+        """Sum the usage of all model calls since `moment`; None means all time and reads every call."""
         return spending.since(self._db.reader(), moment)
 
     def sum_spent(self) -> Spent:
-        """Sum the use by all model calls ever; reads every call, so ask once and add what follows."""
+        """Sum the usage of all model calls of all time; reads every call, so call it once and add later usage."""
         return self.spent_since(None)
 
     def count_saved_replies(self) -> SavedReplies:
-        """Count the replies that the built-in engine spared in the last days; again after a call, commit or hour."""
+        """Count the replies that the built-in engine saved lately; cached until a call, a commit or a new hour."""
         now, conn = self._clock(), self._db.reader()
         query = "SELECT (SELECT MAX(rowid) FROM model_stats), (SELECT MAX(id) FROM git_commits)"
         key = (*conn.execute(query).fetchone(), now.replace(minute=0, second=0, microsecond=0))
@@ -238,7 +238,7 @@ class StateStore:
 
 
 def count_saved_replies(conn: Connection, now: datetime, days: float = 7.0) -> SavedReplies:
-    """Count the replies that the built-in engine spared in the last days."""
+    """Count the replies that the built-in engine saved in the last days."""
     since = to_text(now - timedelta(days=days))
     query = "SELECT COUNT(*), COALESCE(SUM(saved <> ''), 0) FROM model_stats WHERE at >= ?"
     replies, saved = conn.execute(query, (since,)).fetchone()
@@ -248,7 +248,7 @@ def count_saved_replies(conn: Connection, now: datetime, days: float = 7.0) -> S
 
 
 def _tell_recorded(commit: Commit) -> Event:
-    """Tell readers of the ledger to read it anew: at COMMITTED and INTEGRATED the entry is not there yet."""
+    """Return the event that makes readers reload the ledger: at COMMITTED and INTEGRATED the entry is not there yet."""
     return Event(
         kind=Kind.COMMIT_RECORDED,
         level=Level.DEBUG,
@@ -260,7 +260,7 @@ def _tell_recorded(commit: Commit) -> Event:
 
 
 def commit_of(row: Row, workspace: str) -> Commit:
-    """A row of `git_commits`; the daemon's own repository is at `workspace`."""
+    """Convert a row of `git_commits`; the daemon's own repository is at `workspace`."""
     return Commit(
         task_id=row["task_id"],
         attempt=row["attempt"],

@@ -1,7 +1,7 @@
-"""Durable steps: each finished step of an attempt, and each model reply, before the next one starts.
+"""Durable steps: each finished step of an attempt, and each model reply, is stored before the next one starts.
 
-A daemon that died resumes at the step it was in: `last_work` is the attempt's state to go on from, and a step that asks
-a model at a place where it asked before gets the stored reply instead of paying again.
+A daemon that died resumes at the step it was in: `last_work` returns the attempt's state to continue from. A step that
+repeats a model call with the same key gets the stored reply instead of paying again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from nightshift.storage.db.sqlite import Connection, Row
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRow:
-    """A finished step. `work` is the digest of the case file after it; test counts only where tests ran."""
+    """A finished step. `work` is the digest of the case file after it; test counts exist only if tests ran."""
 
     attempt: int
     step_no: int
@@ -63,9 +63,9 @@ class PhaseTime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IterationRow:
-    """One try: its phases in order, the last test counts, and what its model calls used.
+    """One iteration: its phases in order, the last test counts, and the usage of its model calls.
 
-    `lessons` counts those recalled for the attempt by then; None where that is not known.
+    `lessons` counts the lessons recalled for the attempt so far; None if that is not known.
     """
 
     attempt: int
@@ -85,9 +85,9 @@ class IterationRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A model call. `prompt` and `reply` are digests, of a prompt (see `storage.db.prompts`) and the reply's text.
+    """A model call. `prompt` and `reply` are digests of a prompt (see `storage.db.prompts`) and the reply's text.
 
-    `thoughts` are those that its vendor shows.
+    `thoughts` are the model's thoughts that the vendor shows.
     """
 
     attempt: int
@@ -110,7 +110,7 @@ class Call:
 
 
 def step_of(row: Row) -> StepRow:
-    """Read a row of `steps`."""
+    """Convert a row of `steps`."""
     return StepRow(
         attempt=row["attempt"],
         step_no=row["step_no"],
@@ -130,7 +130,7 @@ def step_of(row: Row) -> StepRow:
 
 
 def iteration_of(row: Row) -> IterationRow:
-    """Read a row of `iterations`."""
+    """Convert a row of `iterations`."""
     phases = (
         PhaseTime(phase=Phase(phase), outcome=Outcome(outcome), duration_s=duration_s)
         for phase, outcome, duration_s in json.loads(row["phases"])
@@ -153,7 +153,7 @@ def iteration_of(row: Row) -> IterationRow:
 
 
 def call_of(row: Row) -> Call:
-    """Read a row of `replies`."""
+    """Convert a row of `replies`."""
     return Call(
         attempt=row["attempt"],
         step_no=row["step_no"],
@@ -180,12 +180,12 @@ MAX_NOTE_CHARS = 2000
 Place = tuple[int, int, int, int]
 
 _LONG = [f"'$.prompts[0].{name}'" for name in ("sections", "whole", "outlined", "named")]
-_OTHERS = ["'$.prompts[1]'"] * 12  # each time it is the next one
+_OTHERS = ["'$.prompts[1]'"] * 12  # each removal moves the next prompt to this position
 _BRIEF = (
     "attempt, step_no, iteration, phase, outcome, note, work, passed, failed, total, started_at, ended_at, duration_s, "
     f"json_remove(data, {', '.join([*_LONG, *_OTHERS])}) AS data"
 )
-"""A step with the first of its prompts in the place of a dozen, and of that no lists: a hundredth of the length."""
+"""Columns of a step with only the first of a dozen prompts, without its lists: a hundredth of the length."""
 
 log = logging.getLogger(__name__)
 
@@ -194,10 +194,10 @@ class StepStore:
     """Stores and reads the steps, iterations and model calls of tasks.
 
     Args:
-        db: where they are kept.
-        events: gets one event for each step, in the step's transaction.
-        clock: gives replies their time.
-        mask: takes secrets out of prompts, and of what steps note.
+        db: the database.
+        events: receives one event for each step, in the step's transaction.
+        clock: dates replies.
+        mask: removes secrets from prompts and from notes of steps.
     """
 
     def __init__(self, db: Database, events: EventLog, *, clock: Clock = utc_now, mask: Masker | None = None) -> None:
@@ -206,10 +206,11 @@ class StepStore:
     def save_step(
         self, task_id: int, attempt: int, fence: int, step: Step, *, started_at: datetime, duration_s: float
     ) -> Future[None]:
-        """Store a finished step, its iteration's summary, its event and how tools were called, all or nothing.
+        """Store a finished step, its iteration's summary, its event and counts of tool calls, all or nothing.
 
-        `step.state.step_no` counts the finished steps, so the step's own number, which its calls have too, is one less.
-        The future fails with `StaleFence` when the task is no longer this worker's. Storing a step twice is harmless.
+        `step.state.step_no` counts the finished steps, so the number of this step, which its calls have too, is one
+        less. The future fails with `StaleFence` if the task no longer belongs to this worker. Storing a step twice is
+        harmless.
         """
         reports = [*form_reports(step.data.get("forms"))]
 
@@ -225,17 +226,17 @@ class StepStore:
         return self._db.write_retrying(job)
 
     def last_work(self, task_id: int, attempt: int) -> AttemptState | None:
-        """The state after the attempt's last stored step, or None when there is none to go on from."""
+        """Return the state after the attempt's last stored step, or None if there is none to continue from."""
         query = "SELECT work FROM steps WHERE task_id = ? AND attempt = ? ORDER BY step_no DESC LIMIT 1"
         row = self._db.reader().execute(query, (task_id, attempt)).fetchone()
         return self.work(row["work"]) if row else None
 
     def work(self, digest: str) -> AttemptState | None:
-        """The state with that digest, or None when there is none that can be read."""
+        """Return the state with this digest, or None if there is none that can be read."""
         text = self.artifact(digest)
         try:
             return decode(AttemptState, text) if text else None
-        except ValueError as error:  # a version with another vocabulary wrote it
+        except ValueError as error:  # a version with other names wrote it
             log.warning("what went on from state %s starts anew, it cannot be read: %s", digest[:12], error)
             return None
 
@@ -251,17 +252,17 @@ class StepStore:
         return row and step_of(row)
 
     def course(self, task_id: int, attempt: int) -> list[StepRow]:
-        """The steps of an attempt, in order; of what their prompts held only the first prompt's figures."""
+        """List the steps of an attempt, in order; of their prompts only the first one, without its lists."""
         query = f"SELECT {_BRIEF} FROM steps WHERE task_id = ? AND attempt = ? ORDER BY step_no"  # noqa: S608  a constant
         return [step_of(row) for row in self._db.reader().execute(query, (task_id, attempt))]
 
     def iterations(self, task_id: int) -> list[IterationRow]:
-        """List all iterations of a task, in order; iteration 0 is what came before the first."""
+        """List all iterations of a task, in order; iteration 0 holds what came before the first one."""
         query = "SELECT * FROM iterations WHERE task_id = ? ORDER BY attempt, iteration"
         return [iteration_of(row) for row in self._db.reader().execute(query, (task_id,))]
 
     def reply(self, position: Place) -> Completion | None:
-        """The stored reply of a place, marked as replayed, or None when nothing was asked there yet."""
+        """Return the stored reply at a position, marked as replayed, or None if there is none yet."""
         query = "SELECT reply, rest FROM replies WHERE task_id = ? AND attempt = ? AND step_no = ? AND call_no = ?"
         row = self._db.reader().execute(query, position).fetchone()
         if row is None:
@@ -269,9 +270,9 @@ class StepStore:
         return replace(decode(Completion, row["rest"]), text=self.artifact(row["reply"]) or "", replayed=True)
 
     def save_reply(self, request: ModelRequest, completion: Completion) -> Future[None]:
-        """Store what was paid for: the reply under its place (if it has one) with its prompt, and its cost.
+        """Store a paid reply: its text and prompt under its key (if it has one), and its cost.
 
-        A second reply for the same place is counted, but the first one stays the stored one.
+        A second reply for the same key is counted, but the first one remains the stored one.
         """
         at = to_text(self._clock())
 
@@ -290,11 +291,11 @@ class StepStore:
         return self._db.write_retrying(lambda conn: _insert_stats(conn, request, completion, at, lost=True))
 
     def sum_spent_of(self, task_id: int) -> Spent:
-        """Sum the use by all model calls of a task, over all its attempts, whatever their result."""
+        """Sum the usage of all model calls of a task, over all its attempts, whatever their result."""
         return spending.of_task(self._db.reader(), task_id)
 
     def calls(self, task_id: int, attempt: int | None = None, step_no: int | None = None) -> list[Call]:
-        """The stored model calls of a task, of one of its attempts or of one step, in order."""
+        """List the stored model calls of a task, of one of its attempts or of one step, in order."""
         query = (
             "SELECT attempt, step_no, call_no, iteration, phase, backend, model, tokens_in, tokens_out, cost_usd, "
             "latency_s, finish, prompt, reply, at, json_extract(rest, '$.tool_calls') AS tool_calls, "
@@ -304,16 +305,16 @@ class StepStore:
         return [call_of(row) for row in self._db.reader().execute(query, (task_id, attempt, step_no))]
 
     def prompt(self, digest: str) -> list[prompts.Turn]:
-        """The turns of the prompt with that digest, as (role, text); none when it is not kept."""
+        """Return the turns of the prompt with this digest, as (role, text); empty if it is not stored."""
         return prompts.get(self._db.reader(), digest)
 
     def artifact(self, digest: str) -> str | None:
-        """The text of that digest, or None when there is none."""
+        """Return the text with this digest, or None if there is none."""
         return artifacts.get(self._db.reader(), digest)
 
 
 def is_owned(conn: Connection, task_id: int, fence: int) -> bool:
-    """Tell whether the task still belongs to the worker with this fence."""
+    """Check whether the task still belongs to the worker with this fencing token."""
     query = "SELECT 1 FROM tasks WHERE id = ? AND fence = ? AND status = ?"
     return conn.execute(query, (task_id, fence, Status.RUNNING)).fetchone() is not None
 
@@ -324,7 +325,7 @@ def _is_stored(conn: Connection, task_id: int, attempt: int, step: Step) -> bool
 
 
 def _prompt_before(conn: Connection, request: ModelRequest) -> str | None:
-    """The digest of the prompt of the call before this one in the same step, if there was one."""
+    """Return the digest of the previous call's prompt in the same step; None if there was no earlier call."""
     query = (
         "SELECT prompt FROM replies WHERE task_id = ? AND attempt = ? AND step_no = ? AND call_no < ? "
         "ORDER BY call_no DESC LIMIT 1"
@@ -334,7 +335,7 @@ def _prompt_before(conn: Connection, request: ModelRequest) -> str | None:
 
 
 def _tell_finished(task_id: int, attempt: int, step: Step, duration_s: float) -> Event:
-    """The event of a step; what its prompts held is in its row, and too much for a line of the log."""
+    """Return the event of a step without its prompts' content, which is in its row and too long for a log line."""
     data = {name: value for name, value in step.data.items() if name != "prompts"}
     return Event(
         kind=Kind.STEP_FINISHED,
@@ -348,7 +349,7 @@ def _tell_finished(task_id: int, attempt: int, step: Step, duration_s: float) ->
 
 
 def _tests(step: Step) -> tuple[int | None, int | None, int | None]:
-    """Count the tests that passed, those that did not, and all; only TESTING has them."""
+    """Count the passed tests, the other tests, and all tests; None unless the phase is TESTING with results."""
     verdict = step.state.verdict
     if step.phase is not Phase.TESTING or verdict is None or not verdict.results:
         return None, None, None
@@ -367,8 +368,8 @@ def _insert_step(
 ) -> None:
     """Store a step.
 
-    Its state stays as it is, since a resumed attempt commits what it holds. Verdicts in it, and what was made of
-    them, were cleaned when they were made.
+    Its state is stored without masking, since a resumed attempt commits its content. Verdicts in it, and texts made
+    from them, were masked when they were made.
     """
     conn.execute(
         "INSERT OR REPLACE INTO steps (task_id, attempt, step_no, iteration, phase, outcome, note, data, work, passed, "
@@ -384,7 +385,7 @@ def _insert_step(
 
 
 def _sum_up(conn: Connection, task_id: int, attempt: int, work: AttemptState) -> None:
-    """Fold the iteration's steps and calls into its row; the fold starts anew each time, so it may be repeated."""
+    """Sum the iteration's steps and calls in its row; always computed from the start, so it may be repeated."""
     where = (task_id, attempt, work.iteration)
     steps = conn.execute(
         "SELECT * FROM steps WHERE task_id = ? AND attempt = ? AND iteration = ? ORDER BY step_no", where

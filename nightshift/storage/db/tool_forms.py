@@ -1,4 +1,4 @@
-"""How well each model called tools, by the form of its calls; every finished step adds what it saw."""
+"""How well each model called tools, by the form of its calls; every finished step adds its counts."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from nightshift.storage.db.database import Database
 from nightshift.storage.db.sqlite import Connection
 
 _DATED = re.compile(r"-\d{4}[\d-]*")
-"""Date that vendors add to the name of a model in their replies: `-2026-08-07`, `-20260807`."""
+"""Date that vendors append to a model's name in their replies: `-2026-08-07`, `-20260807`."""
 
 
 def add(conn: Connection, reports: Iterable[FormReport]) -> None:
-    """Count replies inside a write job."""
+    """Add counts of replies inside a write job."""
     for report in reports:
         conn.execute(
             "INSERT INTO tool_forms (backend, model, protocol, well, malformed) VALUES (?, ?, ?, ?, ?) "
@@ -32,17 +32,17 @@ def add(conn: Connection, reports: Iterable[FormReport]) -> None:
 
 
 class ToolForms:
-    """Thread-safe.
+    """Reads the counts of tool calls; thread-safe.
 
     Args:
-        db: where it is kept.
+        db: the database.
     """
 
     def __init__(self, db: Database) -> None:
         self._db = db
 
     def read_counts(self, backend: str, model: str) -> KnownForms:
-        """The counts of a model, by the form of its calls; a vendor's dated name for it counts as well."""
+        """Return the counts of a model, by the form of its calls; a vendor's dated names for it count as well."""
         query = "SELECT model, protocol, well, malformed FROM tool_forms WHERE backend = ? AND substr(model, 1, ?) = ?"
         name, counts = storable(model), dict[ToolProtocol, FormCounts]()
         for answered, protocol, well, malformed in self._db.reader().execute(

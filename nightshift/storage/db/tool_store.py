@@ -1,8 +1,8 @@
-"""Durable tool calls: what came of each, and the change after it, before the model is asked again.
+"""Durable tool calls: the result of each, and the change after it, are stored before the model is asked again.
 
-A daemon that died finds the replies that were paid for (`storage.db.step_store`) and here what their calls did, so that
-none is run twice. A call that is not here runs again: it began from a stored change and has no effect outside of the
-next one.
+A daemon that died finds the replies that were paid for (`storage.db.step_store`) and, here, the results of their tool
+calls, so that none is run twice. A call that is not stored runs again: it began from a stored change, and its only
+effect is on the next one.
 """
 
 from __future__ import annotations
@@ -51,20 +51,20 @@ class StoredCall:
 
 
 class ToolStore:
-    """Stores and reads what came of tool calls.
+    """Stores and reads the results of tool calls.
 
     Args:
-        db: where it is kept.
-        events: gets one event for each call, in its transaction.
-        clock: gives calls their time.
-        mask: takes secrets out of arguments and results.
+        db: the database.
+        events: receives one event for each call, in its transaction.
+        clock: dates calls.
+        mask: removes secrets from arguments and results.
     """
 
     def __init__(self, db: Database, events: EventLog, *, clock: Clock = utc_now, mask: Masker | None = None) -> None:
         self._db, self._events, self._clock, self._mask = db, events, clock, mask or Masker()
 
     def stored(self, position: ToolPlace) -> ToolRecord | None:
-        """Read the stored call at this position, marked as replayed; None where there is none."""
+        """Read the stored call at this position, marked as replayed; None if there is none."""
         query = f"SELECT name, arguments, result, change, ok, took_s FROM tool_calls WHERE {_PLACE}"  # noqa: S608  a constant
         conn = self._db.reader()
         row = conn.execute(query, astuple(position)).fetchone()
@@ -84,9 +84,9 @@ class ToolStore:
     def save(self, position: ToolPlace, fence: int, record: ToolRecord, *, worker: str | None = None) -> Future[None]:
         """Store a call, the change after it and its event, all or nothing.
 
-        Secrets are taken out of arguments and text; the change stays as it is, since a resumed attempt commits what it
-        holds. The future fails with `StaleFence` when the task is no longer this worker's. Storing a call twice is
-        harmless: the first one stays.
+        Secrets are removed from arguments and text. The change is stored without masking, since a resumed attempt
+        commits its content. The future fails with `StaleFence` if the task no longer belongs to this worker. Storing a
+        call twice is harmless: the first one is kept.
         """
         arguments = self._arguments(record.arguments)
         name = self._mask.clean(record.name, MAX_NAME_CHARS)
@@ -120,7 +120,7 @@ class ToolStore:
         return self._db.write_retrying(job)
 
     def _arguments(self, text: str) -> str:
-        """The arguments without secrets, as JSON still; what is none, or nested without end, becomes a JSON text."""
+        """Return the arguments as JSON without secrets; text that is no JSON, or too deep, becomes a JSON string."""
         try:
             given = json.loads(text)
             masked = self._mask.mask_data(given)
@@ -130,7 +130,7 @@ class ToolStore:
 
 
 def _event(conn: Connection, position: ToolPlace, values: ToolCalledData, worker: str | None) -> Event:
-    """The event of a call; the reply that made it knows its try and its phase."""
+    """Return the event of a call; its iteration and phase come from the reply that made the call."""
     query = f"SELECT iteration, phase FROM replies WHERE {_AT}"  # noqa: S608  a constant
     reply = conn.execute(query, astuple(position)[:4]).fetchone()
     return Event(
@@ -146,7 +146,7 @@ def _event(conn: Connection, position: ToolPlace, values: ToolCalledData, worker
 
 
 def calls(conn: Connection, task_id: int, attempt: int, step_no: int) -> list[StoredCall]:
-    """The calls of a step, in the order in which they were made."""
+    """List the calls of a step, in the order in which they were made."""
     query = (
         "SELECT attempt, step_no, call_no, seq, name, brief, arguments, result, artifacts.chars, change, ok, took_s, "
         "tool_calls.at FROM tool_calls JOIN artifacts ON digest = result "

@@ -1,4 +1,4 @@
-"""Rows for learning from committed tasks: the replies that wrote their code, in the order of the iterations."""
+"""Training rows from committed tasks: the replies that wrote their code, in the order of the iterations."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from nightshift.storage.db.sqlite import Connection
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A reply that wrote code: the prompt as (role, text) in order, and who answered.
+    """A reply that wrote code: the prompt as (role, text) in order, and the model that answered.
 
-    `tools` tells that the model worked with tools: the prompt then has all that it did before, and calls are texts.
+    `tools` is True if the model worked with tools: the prompt then contains everything it did before, with calls as
+    text.
     """
 
     iteration: int
@@ -41,7 +42,7 @@ class Solved:
 
 
 def read_solved(conn: Connection) -> Iterator[Solved]:
-    """Yield all committed tasks whose work has not been pruned, oldest first; what was taken back is left out."""
+    """Yield all committed tasks whose work has not been pruned, oldest first, without reverted or discarded ones."""
     rows = conn.execute(
         "SELECT tasks.id, tasks.attempt, git_commits.label FROM tasks JOIN git_commits "
         "ON git_commits.task_id = tasks.id AND git_commits.commit_id = tasks.commit_id "

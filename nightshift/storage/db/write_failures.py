@@ -1,4 +1,4 @@
-"""When the database takes no writes: what is wrong and since when, with listeners for its beginning and its end.
+"""State of a database that accepts no writes: the error and its start, with listeners for its beginning and end.
 
 A failure that may pass (a full disk, a lock, a disk that is read-only for now) ends with the first write that succeeds.
 Damage does not end: nothing more is written, and the next start restores what can be restored.
@@ -14,46 +14,46 @@ from dataclasses import dataclass
 from nightshift.core.errors import StoreDamaged, StoreError, StoreUnready
 
 FIRST_REST_S, MAX_REST_S = 1.0, 30.0
-"""How long a write that can wait rests before it is tried again; the rest doubles."""
+"""Seconds that a write which can wait pauses before it is retried: the first pause, doubled up to the second value."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteFailure:
-    """Why nothing can be written."""
+    """A failure of the database to write: its error, its start, and whether it has ended."""
 
     error: StoreError
     """Error that the failed write raised."""
     since: float
-    """The moment of the first failure, in seconds of monotonic time."""
+    """Time of the first failure, in seconds of the monotonic clock."""
     over: bool = False
-    """Whether writes succeed again."""
+    """True if writes succeed again."""
 
     @property
     def damage(self) -> bool:
-        """Whether it is of the kind that does not pass."""
+        """True if the failure is damage, which does not pass."""
         return isinstance(self.error, StoreDamaged)
 
     @property
     def lasted_s(self) -> float:
-        """For how long, in seconds."""
+        """Seconds since the first failure."""
         return time.monotonic() - self.since
 
 
 class WriteFailures:
-    """Remembers the failure that lasts, and calls listeners at its beginning and its end, on the writer's thread."""
+    """Remembers the current failure, and calls listeners at its beginning and end, on the writer's thread."""
 
     def __init__(self) -> None:
         self.now: WriteFailure | None = None
         self._listeners: list[Callable[[WriteFailure], None]] = []
 
     def listen(self, listener: Callable[[WriteFailure], None]) -> None:
-        """Call `listener` when a failure begins or is over; it must not wait for a write."""
+        """Call `listener` when a failure begins or ends; it must not wait for a write."""
         self._listeners.append(listener)
 
     def record(self, error: BaseException) -> None:
-        """Note that a write failed; only an error of the database as a whole counts."""
+        """Record that a write failed; only an error of the database as a whole counts."""
         if isinstance(error, StoreUnready | StoreDamaged) and (self.now is None or not self.now.damage):
             begins = self.now is None or isinstance(error, StoreDamaged)
             self.now = WriteFailure(error=error, since=self.now.since if self.now else time.monotonic())
@@ -61,7 +61,7 @@ class WriteFailures:
                 self._notify(self.now)
 
     def clear(self) -> None:
-        """Note that a write is on the disk."""
+        """Record that a write is on the disk."""
         if self.now is not None and not self.now.damage:
             past, self.now = self.now, None
             self._notify(WriteFailure(error=past.error, since=past.since, over=True))

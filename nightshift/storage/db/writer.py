@@ -1,11 +1,11 @@
-"""The one thread that writes: every job that waits goes into one transaction (group commit).
+"""The one thread that writes: all waiting jobs go into one transaction (group commit).
 
-Several writers on one SQLite file starve each other, because its busy handler sleeps and is not fair; one writer that
-shares the cost of a disk flush among all who wait is several times faster and its worst case far shorter. Each job has
-a savepoint of its own, so one that raises undoes only its own changes. A future is resolved after the COMMIT that holds
-its job, never before, and a job that was accepted cannot be withdrawn. A job that is `retrying` waits where the
-database takes no writes for now, and is tried again with growing rests; any other fails at once. One that is `patient`,
-because nobody waits for it, goes along with the next that is not, or is written after a moment.
+Several writers on one SQLite file starve each other, because its busy handler sleeps and is not fair. One writer that
+shares the cost of a disk flush among all waiting jobs is several times faster, and its worst case is far shorter. Each
+job has its own savepoint, so a job that raises undoes only its own changes. A future is resolved after the COMMIT that
+holds its job, never before, and an accepted job cannot be withdrawn. A `retrying` job waits if the database accepts no
+writes for now, and is retried with growing pauses; any other job fails at once. A `patient` job, for which nobody
+waits, is written with the next job that is not patient, or after a moment.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ Listener = Callable[[Connection], None]
 
 MAX_GROUP = 256
 LINGER = 0.5
-"""How long to wait for those who are about to write again, as a share of the last commit's time."""
+"""How long to wait for clients that are about to write again, as a share of the last commit's time."""
 MAX_LINGER_S = 0.005
 PATIENCE_S = 0.05
-"""How long a patient job waits for one that it can go along with."""
+"""Seconds a patient job waits for another job to be written with."""
 
 log = logging.getLogger(__name__)
 
 
 class _Entry(Generic[T]):
-    """A job on its way, with the future of whoever waits for it."""
+    """A submitted job with its future."""
 
     __slots__ = ("error", "future", "job", "patient", "result", "retrying")
 
@@ -62,7 +62,7 @@ class _Entry(Generic[T]):
         self.error: BaseException | None = None
 
     def run(self, conn: Connection) -> None:
-        """Do the job in its savepoint. An error that ended the whole transaction is raised, others are kept."""
+        """Run the job in its savepoint. An error that ended the whole transaction is raised, others are stored."""
         self.result = self.error = None
         conn.execute("SAVEPOINT job")
         try:
@@ -70,18 +70,18 @@ class _Entry(Generic[T]):
         except BaseException as error:
             if not conn.in_transaction:
                 raise
-            self.error = error  # whatever it is, it belongs to who waits for the job
+            self.error = error  # whatever it is, it belongs to the caller that waits for the job
             conn.execute("ROLLBACK TO job")
         conn.execute("RELEASE job")
 
 
 class Writer:
-    """Runs jobs in the order they came; starts its thread with the first one.
+    """Runs jobs in the order in which they were submitted; starts its thread with the first one.
 
     Args:
         path: the database file.
-        busy_s: how long SQLite itself waits for a lock.
-        retry_for_s: how long a group waits for another process's lock before its futures fail.
+        busy_s: seconds SQLite itself waits for a lock.
+        retry_for_s: seconds a group waits for another process's lock before its futures fail.
     """
 
     def __init__(self, path: Path, busy_s: float, retry_for_s: float) -> None:
@@ -99,7 +99,7 @@ class Writer:
         self._waits, self._rest_s, self._retry_at = True, FIRST_REST_S, 0.0
 
     def submit(self, job: Job[T], *, retrying: bool = False, patient: bool = False) -> Future[T]:
-        """Hand in a job; it may be run more than once (all but the last undone), so it changes only the database."""
+        """Submit a job; it may be run more than once (all but the last undone), so it must change only the database."""
         entry = _Entry(job, retrying=retrying, patient=patient)
         with self._arrived:
             if self._closed:
@@ -117,7 +117,7 @@ class Writer:
 
     @property
     def is_alive(self) -> bool:
-        """Tell whether a job would be run: the thread starts with the first one."""
+        """True if a job would be run: the thread starts with the first job."""
         return not self._closed and (self._thread is None or self._thread.is_alive())
 
     def listen(self, listener: Listener) -> None:
@@ -125,12 +125,12 @@ class Writer:
         self._listeners.append(listener)
 
     def hurry(self) -> None:
-        """Let jobs that retry fail like any other from now on."""
+        """Let retrying jobs fail like any other from now on."""
         self._waits = False
         self.submit(lambda _: None)
 
     def stop(self) -> None:
-        """Finish what was accepted, then end the thread. May be called twice, and not from a job."""
+        """Finish the accepted jobs, then end the thread. May be called twice, but not from a job."""
         self._waits = False
         with self._arrived:
             self._closed = True
@@ -139,7 +139,7 @@ class Writer:
             self._thread.join()
 
     def release(self) -> None:
-        """Close the connection of a stopped writer. Closed last of all, it folds the write-ahead log into the file."""
+        """Close a stopped writer's connection. If it is closed last, the write-ahead log is folded into the file."""
         if self._conn is not None:
             self._conn.close()
             self._conn = None
@@ -154,11 +154,12 @@ class Writer:
             self._retry()
 
     def _gather(self) -> list[_Entry[object]]:
-        """The next group.
+        """Return the next group.
 
-        Writers come back: those who were just served, and those who waited meanwhile, are likely to write again at
-        once. The group lingers a moment until as many are there, else they would fall into two halves that take turns,
-        and each flush would serve only one half (compare PostgreSQL's commit_delay). A lone writer is never held up.
+        Clients come back: the clients that were just served, or that waited meanwhile, are likely to write again at
+        once. So the group waits a moment until the same number of jobs has arrived. Otherwise the clients would split
+        into two halves that take turns, and each flush would serve only one half (compare PostgreSQL's commit_delay). A
+        lone writer is never delayed.
         """
         group: list[_Entry[object]] = []
         self._take(group, self._retry_at if self._parked else math.inf)
@@ -168,7 +169,7 @@ class Writer:
         return group
 
     def _take(self, group: list[_Entry[object]], until: float) -> None:
-        """Move what waits into the group as soon as some of it is due, or at a time of the monotonic clock."""
+        """Move waiting jobs into the group as soon as one of them is due, or at `until` (monotonic clock)."""
         with self._arrived:
             while not self._closed and (left_s := min(self._due, until) - time.monotonic()) > 0:
                 self._arrived.wait(left_s if left_s < math.inf else None)
@@ -192,7 +193,7 @@ class Writer:
             self._undo(conn)
             self._one_by_one(group, error)
             return
-        if self._changed:  # an empty commit goes well on a full disk too
+        if self._changed:  # an empty commit succeeds on a full disk too
             self.failures.clear()
         for entry in group:
             if entry.error is None:
@@ -202,7 +203,7 @@ class Writer:
         self._notify(conn)
 
     def _begin(self) -> Connection:
-        """Take the write lock, trying again while another process holds it."""
+        """Take the write lock, retrying while another process holds it."""
         if self._conn is None:
             self._conn = connect(self._path, busy_s=self._busy_s)
         deadline = time.monotonic() + self._retry_for_s
@@ -226,7 +227,7 @@ class Writer:
         self._expected = min(_urgent(group) + len(self._waiting), MAX_GROUP)
 
     def _undo(self, conn: Connection) -> None:
-        """Leave no transaction open; a connection that cannot even do that is replaced."""
+        """Make sure that no transaction is open; if that fails, close the connection to be replaced."""
         try:
             if conn.in_transaction:
                 conn.execute("ROLLBACK")
@@ -236,7 +237,7 @@ class Writer:
             self._conn = None
 
     def _one_by_one(self, group: list[_Entry[object]], error: BaseException) -> None:
-        """Write each job alone after the whole transaction was lost (a full disk ends it), to find whose job it was."""
+        """Write each job alone after the transaction was lost (a full disk ends it), to find the job that failed."""
         if len(group) == 1:
             self._fail(group, error)
             return
@@ -244,7 +245,7 @@ class Writer:
             self._write([entry])
 
     def _fail(self, group: list[_Entry[object]], error: BaseException) -> None:
-        """Fail those who wait because nothing was written, or let them wait longer."""
+        """Fail the futures of jobs that were not written, or put retrying jobs aside if the failure may pass."""
         if isinstance(error, DatabaseError) and not isinstance(error, IntegrityError):
             error = store_error(error, self._path)
         self.failures.record(error)
@@ -260,7 +261,7 @@ class Writer:
                 entry.future.set_exception(error)
 
     def _retry(self) -> None:
-        """Try what waits: one job first, and the others when that one went well."""
+        """Retry the jobs that were put aside: one first, and the others if that one succeeded."""
         waiting, self._parked = self._parked, []
         self._rest_s = min(2 * self._rest_s, MAX_REST_S)
         self._write(waiting[:1])
@@ -272,7 +273,7 @@ class Writer:
             self._write(waiting[start : start + MAX_GROUP])
 
     def _reopen(self) -> None:
-        """Open the connection anew: after a disk that was read-only, or away, it may still refuse."""
+        """Close the connection to be reopened: after its disk was read-only or away, it may still refuse writes."""
         if self._conn is not None and not self._conn.in_transaction:
             self._conn.close()
             self._conn = None
@@ -287,5 +288,5 @@ class Writer:
 
 
 def _urgent(group: Sequence[_Entry[object]]) -> int:
-    """Count the writes of a group that somebody waits for."""
+    """Count the jobs of a group that somebody waits for."""
     return sum(not entry.patient for entry in group)

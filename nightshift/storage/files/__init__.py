@@ -1,1 +1,1 @@
-"""Files of ours on the disk: written whole or not at all, whatever dies meanwhile."""
+"""Files of ours on the disk: written completely or not at all, even if the process dies or the power fails."""

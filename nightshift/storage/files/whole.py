@@ -1,8 +1,8 @@
-"""Writes a file so that a crash or a power cut leaves the old one or the new one, never a part of either.
+"""Writes a file so that a crash or a power cut leaves the old or the new file, never a part of either.
 
-The way is the usual one: write a draft beside it, flush the draft, rename it, flush the folder. Without the first flush
-the new name may stand on an empty file, without the second the old name may come back. See Pillai et al., “All File
-Systems Are Not Created Equal”, OSDI 2014.
+The method is the usual one: write a draft beside the file, flush the draft, rename it, flush the folder. Without the
+first flush the new name may refer to an empty file, without the second the old file may come back. See Pillai et al.,
+“All File Systems Are Not Created Equal”, OSDI 2014.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from pathlib import Path
 
 
 def write_whole(path: Path, content: str | bytes, *, mode: int = 0o644) -> None:
-    """Write a file, or replace it; its folder is made where it is missing.
+    """Write a file, or replace it; its folder is created if it is missing.
 
     Args:
         path: the file.
-        content: all of it; text is stored as UTF-8.
-        mode: its permissions, from the moment it is there.
+        content: the whole content; text is stored as UTF-8.
+        mode: its permissions, from the moment it exists.
 
     Raises:
-        OSError: it could not be written; what stood there before is as it was.
+        OSError: it could not be written; an existing file is left unchanged.
     """
     draft = _draft(path, content, mode)
     try:
@@ -34,7 +34,7 @@ def write_whole(path: Path, content: str | bytes, *, mode: int = 0o644) -> None:
 
 
 def write_once(path: Path, content: str | bytes, *, mode: int = 0o644) -> bool:
-    """Write a file unless it exists; of several who try at once, one does it. Tells whether it was this one.
+    """Write a file unless it exists, and return True; if several processes try at once, only one gets True.
 
     Raises:
         OSError: it could not be written.
@@ -53,24 +53,24 @@ def write_once(path: Path, content: str | bytes, *, mode: int = 0o644) -> bool:
 
 
 def forbid_others_to_write() -> None:
-    """Make this process, and what it starts, create all files and folders so that no other user may write to them.
+    """Make this process and its child processes create files and folders that no other user may write to.
 
-    Without it a umask of 000, as some services have it, leaves a database that everybody may write to. One that lets a
-    group write is its owner's choice.
+    Without it a umask of 000, which some services have, leaves a database that everybody may write to. A umask that
+    lets a group write is left unchanged, as it is the owner's choice.
     """
     mask = os.umask(0o022)
     os.umask(mask if mask & 0o002 else mask | 0o022)
 
 
 def publish(part: Path, path: Path) -> None:
-    """Give a complete file that stands in the same folder its name, so that it survives a power cut."""
+    """Rename a complete file in the same folder to its final name, so that it survives a power cut."""
     flush(part)
     part.replace(path)
     flush(path.parent)
 
 
 def flush(path: Path) -> None:
-    """Have a file's content, or a folder's entries, on the disk."""
+    """Flush a file's content, or a folder's entries, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -79,11 +79,11 @@ def flush(path: Path) -> None:
 
 
 def _draft(path: Path, content: str | bytes, mode: int) -> Path:
-    """The content on the disk under a name of its own, which no other thread or process takes."""
+    """Write the content to the disk under a temporary name that no other thread or process uses; return its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}")
     raw = content.encode() if isinstance(content, str) else content
-    with contextlib.suppress(FileNotFoundError):  # of a process of that number that died
+    with contextlib.suppress(FileNotFoundError):  # left by a dead process with the same number
         draft.unlink()
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:

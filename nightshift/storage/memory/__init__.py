@@ -1,1 +1,1 @@
-"""Long-term memory: what failed, what mended it, and how a similar case finds it again."""
+"""Long-term memory: failures, their fixes, and how a similar case finds them again."""

@@ -1,7 +1,7 @@
-"""Other nodes' knowledge of lessons: how often each helped, functions that failed, lessons that were forgotten.
+"""What other nodes know about lessons: how often each helped, functions that failed, lessons that were forgotten.
 
-Nodes give a lesson ids of their own; among themselves they know it by a key. Counts of other nodes lie here as one sum
-for each lesson, beside what this node has counted itself, so that no attempt is counted twice.
+Each node assigns its own ids to lessons; between nodes a lesson is identified by a key. The counts of all other nodes
+are stored as one sum for each lesson, separate from this node's own counts, so that no attempt is counted twice.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ Item = tuple[LessonKind, int]
 """A lesson by its kind and id."""
 TABLES: dict[LessonKind, str] = {"failure": "failures", "pattern": "patterns"}
 EVERYONE = ""
-"""The key under which the attempts are counted from which any lesson was withheld."""
+"""Key of the counts over all lessons: the attempts from which any lesson was withheld."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """Counts of attempts for a lesson: those that used it, and since `judged_from` those that saw it or would have.
+    """Counts of attempts for a lesson: all uses, and since `judged_from` the attempts that saw it or would have.
 
     The shares count solved attempts; `judged_from` is a text of `core.clock.to_text`, empty for all attempts.
     """
@@ -36,7 +36,7 @@ class Tally:
     withheld: Share = field(default_factory=Share)
 
     def fields(self) -> dict[str, Any]:
-        """Return one value for each column that holds it."""
+        """Return the values by column name."""
         return {
             "judged_from": self.judged_from, "used": self.used, "helped": self.helped,
             "shown": self.shown.whole, "shown_solved": self.shown.part,
@@ -44,8 +44,8 @@ class Tally:
         }  # fmt: skip
 
 
-def tally_of(row: Any) -> Tally:  # of either database
-    """The tally of a row with these columns."""
+def tally_of(row: Any) -> Tally:  # a row of either database
+    """Convert a row with these columns to a tally."""
     return Tally(
         judged_from=row["judged_from"],
         used=int(row["used"]),
@@ -57,7 +57,11 @@ def tally_of(row: Any) -> Tally:  # of either database
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class News:
-    """News from other nodes. `tallies` are sums of all of them, by lesson; `shapes` pairs of lesson and function."""
+    """News from other nodes.
+
+    `tallies` are sums over all other nodes, by lesson key; `shapes` are pairs of a lesson key and a function's
+    fingerprint.
+    """
 
     tallies: Mapping[str, Tally] = field(default_factory=dict)
     shapes: Sequence[tuple[str, str]] = ()
@@ -66,25 +70,25 @@ class News:
 
 
 def name(conn: Connection, keys: Iterable[tuple[Item, str]]) -> None:
-    """Note what lessons are known by elsewhere."""
+    """Store the keys by which other nodes identify lessons."""
     insert = "INSERT OR REPLACE INTO lesson_keys (kind, item, key) VALUES (?, ?, ?)"
     conn.executemany(insert, [(*item, key) for item, key in keys])
 
 
 def items(conn: Connection, key: str) -> list[Item]:
-    """The lessons of this node that are known by a key: seldom more than one."""
+    """List the lessons of this node with a key; seldom more than one."""
     rows = conn.execute("SELECT kind, item FROM lesson_keys WHERE key = ? ORDER BY kind, item", (key,))
     return [(row[0], int(row[1])) for row in rows]
 
 
 def keys(conn: Connection, kind: LessonKind, wanted: Sequence[int]) -> dict[int, str]:
-    """The keys of those of the items that have one."""
+    """Return the keys of those items that have one."""
     select = "SELECT item, key FROM lesson_keys WHERE kind = ? AND item IN (SELECT value FROM json_each(?))"
     return {int(row[0]): str(row[1]) for row in conn.execute(select, (kind, json.dumps(list(wanted))))}
 
 
 def items_in_use(conn: Connection, kind: LessonKind, key: str) -> list[int]:
-    """The ids of the lessons of a kind that are known by a key and have not retired here."""
+    """List the ids of the lessons of a kind that have a key and are not retired here."""
     select = (
         f"SELECT k.item FROM lesson_keys k JOIN {TABLES[kind]} l ON l.id = k.item "  # noqa: S608  our own name
         "WHERE k.kind = ? AND k.key = ? AND l.retired = 0"
@@ -100,7 +104,7 @@ def tally(conn: Connection, kind: LessonKind, item: int) -> Tally:
 
 
 def withheld(conn: Connection) -> Share:
-    """The attempts of the other nodes from which any lesson was withheld."""
+    """Return the attempts on other nodes from which any lesson was withheld, with the number solved."""
     row = conn.execute("SELECT * FROM lesson_tallies WHERE key = ?", (EVERYONE,)).fetchone()
     return tally_of(row).withheld if row else Share()
 
@@ -111,7 +115,7 @@ def add_shares(first: Share, other: Share) -> Share:
 
 
 def shapes(conn: Connection) -> list[tuple[str, str]]:
-    """The functions that failed here or elsewhere, each with the key of its lesson."""
+    """List the functions that failed here or on other nodes, each with the key of its lesson."""
     rows = conn.execute(
         "SELECT k.key, s.shape FROM failed_shapes s JOIN lesson_keys k ON k.kind = 'failure' AND k.item = s.failure"
     )
@@ -119,13 +123,13 @@ def shapes(conn: Connection) -> list[tuple[str, str]]:
 
 
 def forget(conn: Connection, what: Literal["lesson", "shape"], keys: Iterable[str]) -> None:
-    """Note what is not to come back, and is to be forgotten everywhere."""
+    """Record lessons or functions that must not come back, and that other nodes are to forget too."""
     insert = "INSERT OR IGNORE INTO forgotten (kind, key) VALUES (?, ?)"
     conn.executemany(insert, [(what, key) for key in keys])
 
 
 def forget_items(conn: Connection, gone: Iterable[Item]) -> None:
-    """Note that these lessons are no more; nobody else knows of one that has no key yet."""
+    """Record that these lessons were deleted; a lesson without a key is known to no other node."""
     for item in gone:
         row = conn.execute("DELETE FROM lesson_keys WHERE kind = ? AND item = ? RETURNING key", item).fetchone()
         if row:
@@ -133,7 +137,7 @@ def forget_items(conn: Connection, gone: Iterable[Item]) -> None:
 
 
 def list_forgotten(conn: Connection) -> list[tuple[str, str]]:
-    """Kind and key of what was forgotten; not what this node has learned again since."""
+    """List kind and key of everything forgotten, except what this node has learned again since."""
     rows = conn.execute(
         "SELECT kind, key FROM forgotten f WHERE kind = 'shape' AND key NOT IN (SELECT shape FROM failed_shapes) "
         "OR kind = 'lesson' AND NOT EXISTS (SELECT 1 FROM lesson_keys k WHERE k.key = f.key)"
@@ -142,14 +146,14 @@ def list_forgotten(conn: Connection) -> list[tuple[str, str]]:
 
 
 def is_forgotten(conn: Connection, what: Literal["lesson", "shape"], key: str) -> bool:
-    """Tell whether that is not to come back."""
+    """Check whether a lesson or function must not come back."""
     return conn.execute("SELECT 1 FROM forgotten WHERE kind = ? AND key = ?", (what, key)).fetchone() is not None
 
 
 def take(conn: Connection, news: News) -> list[Item]:
-    """Store what other nodes told, inside a write job; gives the copies of lessons that are gone now.
+    """Store news from other nodes inside a write job; return the copies of lessons that were deleted.
 
-    What this node has learned itself it keeps, whatever others forget.
+    Lessons that this node has learned itself are kept, even if other nodes forget them.
     """
     columns = ("key", *Tally().fields())
     marks = ", ".join("?" * len(columns))
@@ -170,7 +174,7 @@ def take(conn: Connection, news: News) -> list[Item]:
 
 
 def _is_dropped(conn: Connection, item: Item) -> bool:
-    """Drop a pattern that came from another node; whether it was one."""
+    """Delete a pattern if it came from another node; return True if it was deleted."""
     kind, id_ = item
     dropped = "DELETE FROM patterns WHERE id = ? AND task_id IS NULL"
     return kind == "pattern" and bool(conn.execute(dropped, (id_,)).rowcount)

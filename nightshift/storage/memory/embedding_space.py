@@ -1,4 +1,4 @@
-"""Embedding spaces: an embedder with its index, and the choice between the space that is ready and the better one."""
+"""Embedding spaces: an embedder with its index, and the choice between the ready space and the better one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BATCH = 64
 
 
 class EmbeddingSpace:
-    """One embedder with its index: texts go in as vectors, and the nearest come out.
+    """One embedder with its index: stores texts as vectors, and finds the nearest ones.
 
     Thread-safe; blocks on the embedder and the database.
 
@@ -37,7 +37,7 @@ class EmbeddingSpace:
         self._recent = Recent(embedder.embed)
 
     def catch_up(self, limit: int) -> int:
-        """Embed memories that have no vector here yet, newest first, of each kind at most `limit`; gives how many."""
+        """Embed memories that have no vector here yet, newest first, at most `limit` of each kind; return how many."""
         done, more = 0, True
         while more and done < limit:
             most = min(BATCH, limit - done)
@@ -50,12 +50,12 @@ class EmbeddingSpace:
         return done
 
     def nearest(self, texts: Mapping[LessonKind, str], limit: int, beside: VectorStore | None = None) -> list[Near]:
-        """The nearest memories of each kind to its text, best first; what is less alike than the floor is left out.
+        """Return the memories of each kind nearest to its text, best first, without those below the floor.
 
         Args:
-            texts: what to look for.
-            limit: so many of each kind at most.
-            beside: has vectors of the same embedder that may not be here yet.
+            texts: the text to search for, by kind.
+            limit: maximum number for each kind.
+            beside: another store with vectors of the same embedder, some of which may be missing here.
         """
         vectors = self._recent.embed(list(texts.values()))
         matches = dict[tuple[LessonKind, int], Near]()
@@ -82,29 +82,29 @@ class EmbeddingSpace:
 
 
 CATCH_UP = 256
-"""How many memories a recall embeds at most before it looks."""
+"""Maximum number of memories of each kind that a recall embeds before it searches."""
 PATIENCE_S = 30.0
-"""How long `close` waits; a library that is being imported cannot be stopped."""
+"""Seconds that `close` waits; a library that is being imported cannot be stopped."""
 REST_S = 300.0
-"""How long an embedder that could not be loaded, or that failed, is left alone."""
+"""Seconds until an embedder that could not be loaded, or that failed, is tried again."""
 R = TypeVar("R")
 Beside = Callable[[Embedder], VectorStore | None]
-"""Lookup of other nodes' vectors of an embedder; None where there are none. Raises `HubError`."""
+"""Finds other nodes' vectors of an embedder; None if there are none. Raises `HubError`."""
 
 
 class EmbeddingSpaces:
-    """The spaces of a memory: hashing from the first moment, a better one from when it has read all memories.
+    """The spaces of a memory: hashing at first, and a better one as soon as it has embedded all memories.
 
-    From then on the hashed space reads what is new only where it has to answer again. The better embedder is loaded on
-    a thread of its own when there first is something to recall; where it cannot be loaded, or an endpoint does not
-    answer, hashing does its work, and it is tried again after a rest. Both are normal states, and the owner is notified
-    once for each reason. Thread-safe; blocks on embedders and the database.
+    After that the hashed space embeds new memories only if it has to answer again. The better embedder is loaded on a
+    separate thread when there first is something to recall. If it cannot be loaded, or an endpoint does not answer,
+    hashing is used, and the better embedder is tried again after a pause. Both are normal states, and the owner is
+    notified once for each reason. Thread-safe; blocks on embedders and the database.
 
     Args:
         db: the database.
-        choice: as `storage.memory.embedders.choose` picked it.
-        clock: tells when a rest is over.
-        emit: takes the events, as when the better embedder is ready or cannot be had.
+        choice: the result of `storage.memory.embedders.choose`.
+        clock: determines when a pause is over.
+        emit: receives the events, such as that the better embedder is ready or missing.
     """
 
     def __init__(self, db: Database, choice: Choice, *, clock: Clock, emit: Sink) -> None:
@@ -128,7 +128,7 @@ class EmbeddingSpaces:
             self._choice.better.close()
 
     def nearest(self, texts: Mapping[LessonKind, str], limit: int) -> list[Near]:
-        """The nearest memories of each kind to its text, by the best embedder that answers."""
+        """Return the memories of each kind nearest to its text, by the best embedder that answers."""
         self._load_better()
 
         def look(space: EmbeddingSpace) -> list[Near]:
@@ -142,11 +142,11 @@ class EmbeddingSpaces:
 
     @property
     def better(self) -> Embedder | None:
-        """The better embedder, once it has read all memories."""
+        """The better embedder, once it has embedded all memories; None until then."""
         return self._better.embedder if self._better else None
 
     def _beside(self, texts: Mapping[LessonKind, str], limit: int) -> list[Near] | None:
-        """By the better embedder while it still reads, with the vectors of other nodes; None where there are none."""
+        """Search other nodes' vectors with the better embedder while it is still embedding; None if there are none."""
         space = self._reading
         if space is None or self._resting():
             return None
@@ -154,16 +154,16 @@ class EmbeddingSpaces:
             store = self.beside(space.embedder)
             return space.nearest(texts, limit, store) if store else None
         except (HubError, EmbedderMissing):
-            self._reading = None  # this node's own vectors are ready soon; until then nobody waits for the hub again
+            self._reading = None  # this node's own vectors are ready soon; until then do not wait for the hub again
             return None
 
     def catch_up(self) -> None:
-        """Embed memories that are new, by the best embedder that answers."""
+        """Embed new memories, with the best embedder that answers."""
         if self._by_better(lambda space: space.catch_up(CATCH_UP)) is None:
             self._ready.catch_up(CATCH_UP)
 
     def _by_better(self, job: Callable[[EmbeddingSpace], R]) -> R | None:
-        """Do it with the better embedder; None where there is none, or it rests, or fails."""
+        """Run the job with the better embedder; None if there is none, or if it is paused or fails."""
         space = self._better
         if space is None or self._resting():
             return None
@@ -190,7 +190,7 @@ class EmbeddingSpaces:
             self._events.emit(Kind.EMBEDDER_READY, f"memories are found by {name} now")
 
     def _describe(self, description: str) -> bool:
-        """Change the description for the owner; False if it was that already."""
+        """Change the description shown to the owner; return False if it was the same already."""
         with self._lock:
             changed, self.description = self.description != description, description
             return changed
@@ -204,7 +204,7 @@ class EmbeddingSpaces:
             self.loader.start()
 
     def _load(self, better: Loadable) -> None:
-        """Load the better embedder, let it read all memories, and put it in charge."""
+        """Load the better embedder, embed all memories with it, and switch to it."""
         try:
             better.load()
             self._reading = space = EmbeddingSpace(self._db, better)

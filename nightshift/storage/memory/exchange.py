@@ -1,4 +1,4 @@
-"""Lessons as JSON Lines, to be carried from one machine to another; secrets are masked on the way out."""
+"""Lessons as JSON Lines, to carry them from one machine to another; secrets are masked in the output."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class _LessonIn(BaseModel):
 
 
 class FailureIn(_LessonIn):
-    """A failure with what mended it."""
+    """A failure with its fix."""
 
     kind: Literal["failure"]
     signature: Annotated[str, Field(min_length=1, max_length=MAX_ERROR)]
@@ -57,7 +57,7 @@ class FailureIn(_LessonIn):
 
 
 class PatternIn(_LessonIn):
-    """Lesson on how a task was solved."""
+    """A lesson on how a task was solved."""
 
     kind: Literal["pattern"]
     problem: Text
@@ -69,7 +69,7 @@ _LINE: TypeAdapter[FailureIn | PatternIn] = TypeAdapter(Annotated[FailureIn | Pa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """How many lessons of a file are new here, and how many were known."""
+    """Numbers of lessons in a file that are new here and that were known."""
 
     new: int
     known: int
@@ -77,7 +77,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A lesson of this database with its line."""
+    """A lesson of this database with its JSON line."""
 
     item: Item
     is_retired: bool
@@ -85,12 +85,12 @@ class Entry:
 
 
 def lines(conn: Connection, masker: Masker) -> Iterator[str]:
-    """Yield every lesson in use, one JSON object a line, oldest first."""
+    """Yield every lesson in use, one JSON object a line, failures first, oldest first."""
     return (entry.line for entry in entries(conn, masker, retired=False))
 
 
 def entries(conn: Connection, masker: Masker, *, retired: bool = True) -> Iterator[Entry]:
-    """Yield every lesson in use, and where that is wanted every retired one, oldest first."""
+    """Yield every lesson in use, and the retired ones if `retired`; failures first, oldest first."""
     selects: dict[LessonKind, str] = {"failure": _FAILURES, "pattern": _PATTERNS}
     for kind, select in selects.items():
         for row in conn.execute(select, (int(retired),)):
@@ -102,17 +102,17 @@ def entries(conn: Connection, masker: Masker, *, retired: bool = True) -> Iterat
 
 
 def mark(conn: Connection) -> tuple[object, ...]:
-    """Return a value that changes whenever a lesson is added; far cheaper than the lessons."""
+    """Return a value that changes whenever a lesson is added; far cheaper than reading the lessons."""
     failures = "SELECT count(*), max(id), max(fixed_at) FROM failures WHERE solved = 1 AND retired = 0"
     patterns = "SELECT count(*), max(id) FROM patterns WHERE retired = 0"
     return (*conn.execute(failures).fetchone(), *conn.execute(patterns).fetchone())
 
 
 def read(text: str) -> list[FailureIn | PatternIn]:
-    """The lessons of a file.
+    """Parse the lessons of a file.
 
     Raises:
-        NotLessons: a line is none; all faults are named, and nothing is taken.
+        NotLessons: a line is not a lesson; the message names up to 20 faults, and no lesson is returned.
     """
     lessons, faults = list[FailureIn | PatternIn](), list[str]()
     for number, line in enumerate(text.split("\n"), 1):
@@ -150,9 +150,9 @@ def _reason(error: ValueError) -> str:
 
 
 def take(conn: Connection, lessons: Sequence[FailureIn | PatternIn]) -> Taken:
-    """Store lessons inside a write job; one whose problem and solution are known is not stored again.
+    """Store lessons inside a write job, except those whose problem and solution are known.
 
-    They belong to no task here, and begin with no uses: what they were worth elsewhere was worth it there.
+    They belong to no task here, and begin without uses: their counts on the other machine do not apply here.
     """
     new = sum(_failure(conn, lesson) if isinstance(lesson, FailureIn) else _pattern(conn, lesson) for lesson in lessons)
     return Taken(new=new, known=len(lessons) - new)
@@ -192,6 +192,6 @@ def _pattern(conn: Connection, lesson: PatternIn) -> bool:
 
 
 def _times(lesson: _LessonIn) -> tuple[str, str]:
-    """Return when a lesson was made and learnt; a time still to come is now, so that no lesson is younger than new."""
+    """Return when a lesson was made and learned; a future time becomes now."""
     now = datetime.now(UTC)
     return to_text(min(lesson.created_at, now)), to_text(min(lesson.learned_at, now))

@@ -1,4 +1,4 @@
-"""The functions that failed in earlier tasks, by their fingerprints (`core.code.function_shapes`)."""
+"""Functions that failed in earlier tasks, by their fingerprints (`core.code.function_shapes`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _BATCH = 500
 
 
 def add(conn: Connection, failure: int, digests: Collection[str]) -> None:
-    """Note that these functions failed."""
+    """Record that these functions failed."""
     conn.executemany(
         "INSERT INTO failed_shapes (shape, failure) VALUES (?, ?) ON CONFLICT DO NOTHING",
         [(digest, failure) for digest in sorted(digests)],
@@ -19,13 +19,13 @@ def add(conn: Connection, failure: int, digests: Collection[str]) -> None:
 
 
 def forget(conn: Connection, digests: Collection[str]) -> None:
-    """Take back what was noted of functions that have passed since, on all nodes: the fault was another."""
+    """Forget functions that have passed since, on all nodes: they were not the cause of the failure."""
     elsewhere.forget(conn, "shape", digests)
     conn.executemany("DELETE FROM failed_shapes WHERE shape = ?", [(digest,) for digest in digests])
 
 
 def failures(conn: Connection, digests: Collection[str]) -> Mapping[str, int]:
-    """Read those of the functions that failed before, each with its newest lesson that has not retired."""
+    """Map each of these functions that failed before to its newest lesson that is not retired."""
     lesson_ids, wanted = dict[str, int](), sorted(digests)
     for start in range(0, len(wanted), _BATCH):
         batch = wanted[start : start + _BATCH]

@@ -1,13 +1,13 @@
-"""Whether lessons help: what became of attempts that saw them, beside those from which they were withheld.
+"""Decides whether lessons help, by comparing attempts that saw them with attempts from which they were withheld.
 
-Which attempts see nothing is drawn at random before anything is known about them, so the two groups differ by the
-lessons alone. A single lesson is seldom withheld that way; one under suspicion is therefore shown in half of its cases
-only, until there is enough to decide. It retires when it is improbable that it helps. The chance is a Bayesian one,
-with Beta priors; what is known of all withheld attempts is the prior of one lesson's, worth a few observations, because
-the cases in which this lesson comes up may be harder than others.
+Attempts that see no lessons are drawn at random before anything is known about them, so the two groups differ only by
+the lessons. A single lesson is seldom withheld that way. Therefore a suspect lesson is shown in only half of its cases,
+until there is enough data to decide. It retires when it is improbable that it helps. The probability is Bayesian, with
+Beta priors. The rate over all withheld attempts is the prior for one lesson, with the weight of only a few
+observations, because the cases in which this lesson comes up may be harder than others.
 
-Error rates are measured by simulation (`tests/storage/memory/test_uplift.py`), since the rule looks again after each
-use.
+Error rates are measured by simulation (`tests/storage/memory/test_uplift.py`), because the rule is applied again after
+each use.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from enum import StrEnum
 from nightshift.core.shares import Share, difference
 
 PRIOR_WEIGHT = 6.0
-"""How many observations of its own what is known of all withheld attempts is worth for one lesson."""
+"""Weight of the rate over all withheld attempts, in observations of a single lesson."""
 SUSPECT_AFTER, SUSPECT_BELOW = 6, 0.3
-"""A lesson shown so often whose chance to help is below this is shown in half of its cases from then on."""
+"""A lesson shown this often whose probability of helping is below this is then shown in only half of its cases."""
 RETIRE_AFTER, RETIRE_BELOW = 10, 0.02
-"""A lesson withheld so often whose chance to help is below this retires."""
+"""A lesson withheld this often whose probability of helping is below this retires."""
 IDLE_AFTER, IDLE_GAIN = 100, 0.05
-"""A lesson withheld and shown so often together that even its likely best gains less than this retires as well."""
+"""A lesson withheld and shown this often together retires as well if even its likely best gain is below this."""
 _GRID = 400
 
 
@@ -37,12 +37,12 @@ class Standing(StrEnum):
 
 
 def standing(shown: Share, withheld: Share, all_withheld: Share) -> Standing:
-    """Judge a lesson.
+    """Decide the standing of a lesson.
 
     Args:
         shown: the attempts that saw it.
-        withheld: those that would have seen it.
-        all_withheld: those from which any lesson was withheld.
+        withheld: the attempts that would have seen it.
+        all_withheld: the attempts from which any lesson was withheld.
     """
     chance = chance_of_help(shown, withheld, all_withheld)
     if withheld.whole >= RETIRE_AFTER and chance < RETIRE_BELOW:
@@ -56,7 +56,7 @@ def standing(shown: Share, withheld: Share, all_withheld: Share) -> Standing:
 
 
 def chance_of_help(shown: Share, withheld: Share, all_withheld: Share) -> float:
-    """The probability that attempts with the lesson are solved more often than those without it."""
+    """Return the probability that attempts with the lesson are solved more often than those without it."""
     import numpy as np  # noqa: PLC0415  not needed by a daemon that learned nothing yet
 
     prior = all_withheld.guess
@@ -71,4 +71,4 @@ def chance_of_help(shown: Share, withheld: Share, all_withheld: Share) -> float:
         for a, b in (with_it, without)
     )
     below = np.cumsum(density_without) / density_without.sum()
-    return min(1.0, float((density_with * below).sum() / density_with.sum()))  # a rounding error can go beyond
+    return min(1.0, float((density_with * below).sum() / density_with.sum()))  # a rounding error can exceed 1

@@ -1,7 +1,7 @@
-"""The SQL of lessons as their owner looks at them: lists by state, place and text, one whole, and where it was near.
+"""SQL for the owner's views of lessons: filtered lists, a single lesson, and the attempts it matched.
 
-A list is read from one covering index for each table (`storage.db.schema`): beside the columns it needs lie code and
-fixes, which take many pages each. Only a search for words reads the rows themselves.
+A list is read from one covering index for each table (`storage.db.schema`), because the rows also hold code and fixes,
+which take many pages each. Only a text search reads the rows themselves.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Key = tuple[LessonKind, int]
 
 
 class State(StrEnum):
-    """State of a lesson: it is shown, shown in half of its cases only, or no more."""
+    """State of a lesson: always shown, shown in only half of its cases, or no longer shown."""
 
     ACTIVE = "active"
     PROBATION = "probation"
@@ -34,7 +34,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Conditions on lessons; None and empty texts let all pass. `text` stands somewhere in the lesson."""
+    """Conditions on lessons; None and empty strings match all. `text` may be anywhere in the lesson."""
 
     kind: LessonKind | None = None
     state: State | None = None
@@ -47,9 +47,9 @@ class Wanted:
 class Listed:
     """A lesson. `about` is the error text or the task; `signature` and `code` (a patch) are empty for a pattern.
 
-    `shown` and `withheld` are the attempts that saw it and that would have, each with how many were solved, since
-    `judged_from` where its owner restored it. These and the uses are those of all nodes; `elsewhere` are the attempts
-    among `shown` and `withheld` that other nodes counted.
+    `shown` and `withheld` are the attempts that saw the lesson and that would have, each with the number that were
+    solved, since `judged_from` if the owner restored it. These counts and the uses are sums over all nodes; `elsewhere`
+    is the number of attempts among them that other nodes counted.
     """
 
     kind: LessonKind
@@ -78,7 +78,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """An attempt that a lesson was near to; `solved` and what it took are None until it has ended."""
+    """An attempt that a lesson matched; `solved` and the cost are None until it has ended."""
 
     task_id: int
     description: str
@@ -120,7 +120,7 @@ _ORDERS: dict[Order, str] = {"newest": "at DESC", "used": f"{_USED} DESC, at DES
 def page(
     conn: Connection, wanted: Wanted, *, order: Order = "newest", limit: int, offset: int = 0
 ) -> tuple[list[Key], int]:
-    """The lessons that are wanted from `offset` on, and how many there are in all."""
+    """Return the matching lessons from `offset`, and the total number of matches."""
     source, values = _source(wanted)
     select = f"SELECT kind, id FROM ({source}) AS lessons ORDER BY {_ORDERS[order]}, kind, id DESC LIMIT ? OFFSET ?"  # noqa: S608  our own names
     rows = conn.execute(select, (*values, limit, offset)).fetchall()
@@ -129,7 +129,7 @@ def page(
 
 
 def _source(wanted: Wanted) -> tuple[str, list[object]]:
-    """The union of the tables that are wanted, as SQL with its values."""
+    """Return the union of the wanted tables, as SQL with its values."""
     parts, values = list[str](), list[object]()
     for kind, select in _SOURCES.items():
         if wanted.kind not in {None, kind}:
@@ -152,13 +152,13 @@ def _where(kind: LessonKind, wanted: Wanted) -> tuple[str, list[object]]:
 
 
 def read(conn: Connection, kind: LessonKind, item: int) -> Listed | None:
-    """Read a lesson, None where there is none: a failure without a fix is no lesson yet."""
+    """Read a lesson; None if there is none. A failure without a fix is not a lesson yet."""
     row = conn.execute(_WHOLE[kind], (item,)).fetchone()
     return _list(conn, kind, row) if row else None
 
 
 def read_all(conn: Connection, keys: Sequence[Key]) -> list[Listed]:
-    """Read these lessons, in their order, as far as they are there."""
+    """Read these lessons, in this order; missing ones are left out."""
     lessons = (read(conn, kind, item) for kind, item in keys)
     return [lesson for lesson in lessons if lesson is not None]
 
@@ -195,7 +195,7 @@ def _time(row: Row, name: str) -> datetime | None:
 
 
 def uses(conn: Connection, kind: LessonKind, item: int, limit: int) -> list[Use]:
-    """The newest attempts that a lesson was near to, newest first."""
+    """List the newest attempts that a lesson matched, newest first."""
     rows = conn.execute(
         "SELECT r.*, coalesce(t.description, '') AS description FROM recalls r LEFT JOIN tasks t ON t.id = r.task_id "
         "WHERE r.kind = ? AND r.item = ? ORDER BY r.task_id DESC, r.attempt DESC LIMIT ?",
@@ -228,7 +228,7 @@ def states(conn: Connection) -> dict[tuple[LessonKind, State], int]:
 
 
 def places(conn: Connection) -> tuple[list[str], list[str]]:
-    """The languages and the repositories that lessons are from, the commonest first; 50 at most."""
+    """List the languages and the repositories of lessons, most frequent first; 50 at most of each."""
     return _distinct(conn, "language"), _distinct(conn, "repo")
 
 
@@ -241,7 +241,7 @@ def _distinct(conn: Connection, column: str) -> list[str]:
 
 
 def count_learned_by_day(conn: Connection, now: datetime, days: int) -> list[tuple[str, int]]:
-    """Count the lessons that were learned on each of the last days (`2026-11-22`, UTC), oldest first."""
+    """Count the lessons learned on each of the last days (`2026-11-22`, UTC), oldest first."""
     names = [f"{now - timedelta(days=back):%Y-%m-%d}" for back in reversed(range(days))]
     select = (
         "SELECT substr(at, 1, 10), count(*) FROM (SELECT fixed_at AS at FROM failures WHERE solved = 1 UNION ALL "

@@ -1,6 +1,6 @@
-"""The log of recalls: which lessons were near to an attempt, what its random assignment let it see, and how it ended.
+"""The log of recalls: which lessons matched an attempt, which of them it was assigned to see, and how it ended.
 
-Assignments are those of an A/B test: an attempt, or a lesson within it, is drawn into a group once for good.
+Assignments are those of an A/B test: an attempt, or a lesson within it, is drawn into a group once and stays in it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from nightshift.storage.memory.vector_index import LessonKind
 
 
 class Assignment(StrEnum):
-    """Assignment of an attempt for a lesson that was near: whether the attempt sees it.
+    """Decision whether an attempt sees a lesson that matches it.
 
-    SHOWN is the lesson, CONTROL no lesson at all, PROBATION the others without this one.
+    SHOWN: it sees the lesson. CONTROL: it sees no lesson at all. PROBATION: it sees the others but not this one.
     """
 
     SHOWN = "shown"
@@ -32,7 +32,7 @@ class Assignment(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled:
-    """A lesson that was near to an attempt."""
+    """A lesson that matched an attempt."""
 
     kind: LessonKind
     item: int
@@ -42,10 +42,10 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryUplift:
-    """Value of memory as a whole: attempts that were to see lessons beside those that were assigned to see none.
+    """Value of memory as a whole: attempts assigned to see lessons, compared with those assigned to see none.
 
-    The shares count solved attempts. The intervals are differences, with lessons less without; those of the means are
-    None where too few attempts have ended.
+    The shares count solved attempts. The intervals are differences, with lessons minus without; the intervals of means
+    are None if too few attempts have ended.
     """
 
     shown: Share
@@ -56,13 +56,13 @@ class MemoryUplift:
 
 
 def draw(*parts: object) -> float:
-    """A random number in [0, 1) for an assignment: the same parts give the same one, also after a restart."""
+    """Return a pseudo-random number in [0, 1) for an assignment; the same parts always give the same number."""
     text = ":".join(map(str, parts))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big") / 2**56
 
 
 def add(conn: Connection, task_id: int, attempt: int, recalls: Sequence[Recalled], at: datetime) -> None:
-    """Note what was near to an attempt; what was noted for it before stays as it is."""
+    """Record the lessons that matched an attempt; existing entries are left unchanged."""
     conn.executemany(
         "INSERT INTO recalls (task_id, attempt, kind, item, arm, score, at) VALUES (?, ?, ?, ?, ?, ?, ?) "
         "ON CONFLICT DO NOTHING",
@@ -73,7 +73,7 @@ def add(conn: Connection, task_id: int, attempt: int, recalls: Sequence[Recalled
 def end(
     conn: Connection, task_id: int, attempt: int, *, solved: bool, iterations: int, at: datetime
 ) -> list[tuple[LessonKind, int]]:
-    """Enter how an attempt ended; gives the lessons that were near to it."""
+    """Record how an attempt ended; return the lessons that matched it."""
     tokens = conn.execute(
         "SELECT COALESCE(SUM(tokens_in + tokens_out), 0) FROM model_stats WHERE task_id = ? AND attempt = ?",
         (task_id, attempt),
@@ -87,16 +87,16 @@ def end(
 
 
 def any_of(conn: Connection, task_id: int, attempt: int) -> bool:
-    """Tell whether any lesson was near to an attempt."""
+    """Check whether any lesson matched an attempt."""
     select = "SELECT 1 FROM recalls WHERE task_id = ? AND attempt = ? LIMIT 1"
     return conn.execute(select, (task_id, attempt)).fetchone() is not None
 
 
 def tallies(conn: Connection, kind: LessonKind, item: int, judged_from: str = "") -> tuple[Share, Share]:
-    """The attempts since `judged_from` that saw a lesson, and those that would have, with how many were solved.
+    """Return the attempts since `judged_from` that saw a lesson, and that would have, with the numbers solved.
 
-    Those of other nodes are among them (`storage.memory.elsewhere`), unless they count from another time: then they are
-    sent again.
+    Attempts of other nodes are included (`storage.memory.elsewhere`), unless they are counted from another time; in
+    that case the other nodes send new counts.
     """
     select = (
         "SELECT arm = 'shown', COALESCE(SUM(solved), 0), COUNT(*) FROM recalls "
@@ -111,7 +111,7 @@ def tallies(conn: Connection, kind: LessonKind, item: int, judged_from: str = ""
 
 
 def withheld(conn: Connection) -> Share:
-    """The attempts of this node and all others from which any lesson was withheld, with how many were solved."""
+    """Return the attempts on all nodes from which any lesson was withheld, with the number solved."""
     return add_shares(_withheld_here(conn), elsewhere.withheld(conn))
 
 
@@ -129,7 +129,7 @@ def mark(conn: Connection) -> int:
 
 
 def own_tallies(conn: Connection) -> dict[str, Tally]:
-    """Sum what this node alone has counted, by lesson; lessons without counts are left out."""
+    """Sum the counts of this node alone, by lesson key; lessons without counts are left out."""
     by_lesson = {EVERYONE: Tally(withheld=_withheld_here(conn))}
     for kind, table in TABLES.items():
         uses = conn.execute(
@@ -154,13 +154,13 @@ def own_tallies(conn: Connection) -> dict[str, Tally]:
 
 
 def uplift(conn: Connection) -> MemoryUplift:
-    """Compare the attempts that lessons were near to, with and without memory.
+    """Compare the attempts that lessons matched, with and without memory.
 
-    An attempt counts in the group that it was assigned to, whatever was drawn for single lessons: one that was to see
-    lessons and saw none, because the only one near was on probation, counts with those that saw some. So nothing but
-    the random assignment differs between the two groups.
+    An attempt counts in the group that it was assigned to, whatever was drawn for single lessons. An attempt of the
+    group with lessons counts there even if it saw none because the only match was on probation. So the two groups
+    differ by nothing but the random assignment.
     """
-    # All rows of an attempt say the same of its end, and all or none are of the control group.
+    # All rows of an attempt have the same end, and all or none are in the control group.
     select = (
         "SELECT arm = 'control', solved, iterations, tokens FROM recalls "
         "WHERE solved IS NOT NULL GROUP BY task_id, attempt"
@@ -179,7 +179,7 @@ def uplift(conn: Connection) -> MemoryUplift:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearLesson:
-    """A lesson that was near to an attempt, what it is about, and how that ended (None: not yet)."""
+    """A lesson that matched an attempt, its text, and how the attempt ended (None: not yet)."""
 
     attempt: int
     kind: LessonKind
@@ -191,7 +191,7 @@ class NearLesson:
 
 
 def of_task(conn: Connection, task_id: int) -> list[NearLesson]:
-    """The lessons that were near to a task's attempts, the nearest first; two hundred at most."""
+    """List the lessons that matched a task's attempts, by attempt and nearest first; 200 at most."""
     about = (
         "CASE kind WHEN 'failure' THEN (SELECT coalesce(nullif(lesson, ''), error) FROM failures WHERE id = item) "
         "ELSE (SELECT coalesce(nullif(lesson, ''), problem) FROM patterns WHERE id = item) END"

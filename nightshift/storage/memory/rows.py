@@ -1,4 +1,4 @@
-"""The SQL of long-term memory: failures, the patterns learned from them, and how often they helped."""
+"""SQL of long-term memory: failures, the patterns learned from them, and how often they helped."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ KINDS: tuple[LessonKind, ...] = tuple(TABLES)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """A memory as it lies in the database, with the similarity that found it; uses are those of all nodes.
+    """A memory as stored, with the similarity by which it was found; uses are those of all nodes.
 
-    `language` and `repo` are those of its task; empty where they are not known, and in the daemon's own workspace.
+    `language` and `repo` are those of its task; empty if they are not known, and for the daemon's own workspace.
     """
 
     kind: LessonKind
@@ -54,9 +54,9 @@ class Stored:
 def add_failures(
     conn: Connection, task_id: int, attempt: int, errors: Mapping[str, str], code: str, at: datetime
 ) -> None:
-    """Store failures (signature to error), or renew those that this attempt has met before.
+    """Store failures (signature to error), or update failures that this attempt has met before.
 
-    They have the language and the repository of their task, as what `add_pattern` stores.
+    They get the language and the repository of their task, like the rows of `add_pattern`.
     """
     language, repo = read_language_and_repo(conn, task_id)
     for signature, error in errors.items():
@@ -75,7 +75,7 @@ def add_failures(
 
 
 def read_language_and_repo(conn: Connection, task_id: int) -> tuple[str, str]:
-    """The language and the repository of a task; empty where they are not known."""
+    """Return the language and the repository of a task; empty if they are not known."""
     select = (
         "SELECT coalesce(json_extract(spec, '$.language'), ''), coalesce(json_extract(spec, '$.repo'), '') "
         "FROM task_specs WHERE task_id = ? AND json_valid(spec)"
@@ -85,13 +85,13 @@ def read_language_and_repo(conn: Connection, task_id: int) -> tuple[str, str]:
 
 
 def read_identity(conn: Connection, task_id: int) -> str:
-    """A task's id, or that of a hub's task on all nodes: one that goes on with an attempt draws the same lot for it."""
+    """Return a task's id, or a hub task's common id, so that each node draws the same group for an attempt."""
     row = conn.execute("SELECT hub_id FROM tasks WHERE id = ?", (task_id,)).fetchone()
     return f"hub-{row[0]}" if row and row[0] is not None else str(task_id)
 
 
 def open_failures(conn: Connection, task_id: int) -> list[tuple[int, str, str]]:
-    """Id, failed code and error of the task's failures without a fix, oldest first."""
+    """List id, failed code and error of the task's failures without a fix, oldest first."""
     select = "SELECT id, code, error FROM failures WHERE task_id = ? AND solved = 0 ORDER BY id"
     return [(int(row[0]), str(row[1]), str(row[2])) for row in conn.execute(select, (task_id,))]
 
@@ -103,7 +103,7 @@ def description(conn: Connection, task_id: int) -> str:
 
 
 def solve(conn: Connection, failure: int, fix: str, lesson: str, at: datetime) -> None:
-    """Complete a failure with what mended it."""
+    """Complete a failure with its fix."""
     conn.execute(
         "UPDATE failures SET solved = 1, fix = ?, lesson = ?, fixed_at = ? WHERE id = ?",
         (storable(fix), storable(lesson), to_text(at), failure),
@@ -111,7 +111,7 @@ def solve(conn: Connection, failure: int, fix: str, lesson: str, at: datetime) -
 
 
 def drop_patterns(conn: Connection, task_id: int) -> list[tuple[LessonKind, int]]:
-    """Forget the patterns of a task, here and wherever they are known; gives what is gone."""
+    """Delete the patterns of a task, here and on other nodes; return the deleted lessons."""
     rows = conn.execute("DELETE FROM patterns WHERE task_id = ? RETURNING id", (task_id,)).fetchall()
     gone: list[tuple[LessonKind, int]] = [("pattern", int(row[0])) for row in rows]
     elsewhere.forget_items(conn, gone)
@@ -119,9 +119,9 @@ def drop_patterns(conn: Connection, task_id: int) -> list[tuple[LessonKind, int]
 
 
 def prune(conn: Connection, before: datetime, most: int, limit: int) -> int:
-    """Forget some memories that no task has used since a time, and the least used beyond so many of a kind; how many.
+    """Delete some memories unused since a time, and the least used ones beyond `most` of a kind; return how many.
 
-    They are known elsewhere as forgotten, so that they do not come back.
+    They are recorded as forgotten, so that they do not come back from other nodes.
     """
     gone = list[tuple[LessonKind, int]]()
     for kind, table in TABLES.items():
@@ -139,7 +139,7 @@ def prune(conn: Connection, before: datetime, most: int, limit: int) -> int:
 
 
 def add_pattern(conn: Connection, task_id: int, problem: str, solution: str, lesson: str, at: datetime) -> None:
-    """Store what solved a task."""
+    """Store the solution of a task."""
     conn.execute(
         "INSERT INTO patterns (task_id, problem, solution, lesson, created_at, language, repo) "
         "VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -148,7 +148,7 @@ def add_pattern(conn: Connection, task_id: int, problem: str, solution: str, les
 
 
 def conclude(conn: Connection, task_id: int, attempt: int) -> bool:
-    """Note that an attempt was concluded; False when it was before."""
+    """Record that an attempt was concluded; return False if it was before."""
     query = "INSERT INTO concluded (task_id, attempt) SELECT id, ? FROM tasks WHERE id = ? ON CONFLICT DO NOTHING"
     return bool(conn.execute(query, (attempt, task_id)).rowcount)
 
@@ -158,7 +158,8 @@ def count_uses(
 ) -> None:
     """Count a use of each lesson, and whether its task was solved.
 
-    Only of those that were near to the attempt here: one that another node began names lessons by that node's ids.
+    Only lessons that matched the attempt on this node count: an attempt that another node began names lessons by that
+    node's ids.
     """
     for kind, table in TABLES.items():
         update = (
@@ -170,7 +171,7 @@ def count_uses(
 
 
 def retire(conn: Connection, kind: LessonKind, item: int, by: RetiredBy, at: datetime) -> bool:
-    """Recall a lesson no more; False when it was retired before or is gone."""
+    """Stop recalling a lesson; return False if it was retired before or does not exist."""
     update = (
         f"UPDATE {TABLES[kind]} SET retired = 1, retired_by = ?, retired_at = ? "  # noqa: S608  our own name
         "WHERE id = ? AND retired = 0"
@@ -179,7 +180,7 @@ def retire(conn: Connection, kind: LessonKind, item: int, by: RetiredBy, at: dat
 
 
 def restore(conn: Connection, kind: LessonKind, item: int, at: datetime) -> bool:
-    """Recall a lesson again; attempts before now say nothing about it any more. False when it had not retired."""
+    """Recall a lesson again and ignore earlier attempts in its judgement; return False if it was not retired."""
     update = (
         f"UPDATE {TABLES[kind]} SET retired = 0, retired_by = '', retired_at = NULL, "  # noqa: S608  our own name
         "standing = 'trusted', judged_from = ? WHERE id = ? AND retired = 1"
@@ -188,7 +189,7 @@ def restore(conn: Connection, kind: LessonKind, item: int, at: datetime) -> bool
 
 
 def use_again(conn: Connection, kind: LessonKind, item: int) -> bool:
-    """Recall a lesson again that was retired since it seemed not to help; False for any other."""
+    """Recall a lesson again that was retired because it seemed not to help; return False for any other."""
     update = (
         f"UPDATE {TABLES[kind]} SET retired = 0, retired_by = '', retired_at = NULL "  # noqa: S608  our own name
         "WHERE id = ? AND retired = 1 AND retired_by = 'measured'"
@@ -197,36 +198,36 @@ def use_again(conn: Connection, kind: LessonKind, item: int) -> bool:
 
 
 def judge_from(conn: Connection, kind: LessonKind, item: int, since: str) -> None:
-    """Let attempts before a time say nothing about a lesson any more, unless a later time holds already."""
+    """Ignore attempts before a time in a lesson's judgement, unless a later time is set already."""
     update = f"UPDATE {TABLES[kind]} SET judged_from = ?, standing = 'trusted' WHERE id = ? AND judged_from < ?"  # noqa: S608
     conn.execute(update, (since, item, since))
 
 
 def standing(conn: Connection, kind: LessonKind, item: int) -> Standing:
-    """Read the standing of a lesson when the last attempt ended that it was near to."""
+    """Read the standing of a lesson, decided at the end of the last attempt that it matched."""
     select = f"SELECT standing FROM {TABLES[kind]} WHERE id = ?"  # noqa: S608  our own name
     row = conn.execute(select, (item,)).fetchone()
     return Standing(row[0]) if row else Standing.TRUSTED
 
 
 def read_judged_from(conn: Connection, kind: LessonKind, item: int) -> str:
-    """Since when attempts say something about a lesson; empty: since ever."""
+    """Return the time since when attempts count in a lesson's judgement; empty for all attempts."""
     row = conn.execute(f"SELECT judged_from FROM {TABLES[kind]} WHERE id = ?", (item,)).fetchone()  # noqa: S608
     return str(row[0]) if row else ""
 
 
 def judge(conn: Connection, kind: LessonKind, item: int, new_standing: Standing) -> None:
-    """Note what is thought of a lesson now."""
+    """Store the new standing of a lesson."""
     conn.execute(f"UPDATE {TABLES[kind]} SET standing = ? WHERE id = ?", (new_standing, item))  # noqa: S608  our own name
 
 
 def any_lesson(conn: Connection) -> bool:
-    """Tell whether there is anything that could be recalled."""
+    """Check whether there is any lesson that could be recalled."""
     return any(conn.execute(f"{select} LIMIT 1").fetchone() for select in _TEXT.values())
 
 
 def without_vector(conn: Connection, kind: LessonKind, embedder: str, limit: int) -> list[tuple[int, str]]:
-    """Id and text of memories that this embedder has not seen, newest first."""
+    """List id and text of memories without a vector of this embedder, newest first."""
     select = (
         f"{_TEXT[kind]} AND NOT EXISTS (SELECT 1 FROM memory_vectors AS v "  # noqa: S608  our own names
         f"WHERE v.embedder = ? AND v.kind = ? AND v.item = {TABLES[kind]}.id) ORDER BY id DESC LIMIT ?"
@@ -235,7 +236,7 @@ def without_vector(conn: Connection, kind: LessonKind, embedder: str, limit: int
 
 
 def read_stored(conn: Connection, near: Sequence[Near]) -> list[Stored]:
-    """The memories that an index found, as long as they are there and not retired."""
+    """Read the memories that an index found, if they still exist and are not retired."""
     memories = []
     for match in near:
         select = f"{_LESSON[match.kind]} WHERE id = ? AND retired = 0"

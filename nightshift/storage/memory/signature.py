@@ -1,13 +1,13 @@
-"""The signature of an error: what stays the same when the same mistake is made again elsewhere.
+"""The signature of an error: the parts that stay the same when the same mistake is made elsewhere.
 
-Kept are the exception's type, the words of its message and the names of functions in own code. Paths, line numbers,
-addresses, quoted values, ids, numbers and times become placeholders, so that two runs, two machines and two values
-give one signature. What a value said about the mistake is kept where it is known: the name of an operating system's
-error, an error within quotes, which bracket it was, and how the two sides of a comparison differ.
+The signature keeps the exception's type, the words of its message and the names of functions in own code. Paths, line
+numbers, addresses, quoted values, ids, numbers and times become placeholders, so that two runs, two machines and two
+values give one signature. Information in a value about the mistake is kept if it is recognised: the name of an
+operating system's error, an error within quotes, that a bracket is meant, and how the two sides of a comparison differ.
 
-`assert [1, 2] == [1, 2, 3]` and `assert ['a'] == ['a', 'b']` are one mistake, `assert 'Ann' == 'ann'` is another, and
-with placeholders alone all three look alike. So the sides are read as literals (never evaluated), and the signature
-says “the last items are missing”, or that only the letter case differs.
+`assert [1, 2] == [1, 2, 3]` and `assert ['a'] == ['a', 'b']` are the same mistake, `assert 'Ann' == 'ann'` is another,
+but with placeholders alone all three look alike. So the sides are read as literals (never evaluated), and the signature
+says that the last items are missing, or that only the letter case differs.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from collections.abc import Callable, Sequence
 from nightshift.core.code.known_modules import is_known_module
 
 PLACEHOLDER = re.compile(r"<(?:value|values|name|n|path|url|addr|id|time)>")
-"""Placeholder for a part of an error that says nothing about the mistake."""
+"""Placeholder for a part of an error that is irrelevant to the mistake."""
 
-# A quoted text that is an error itself, or the message of one that is named with its arguments.
+# A quoted text that is itself an error, or the message of an error that is quoted with its arguments.
 _NESTED = re.compile(
     r"""(?<=Error\()(?P<one>["'])(?P<told>[^\n]*?)(?P=one)(?=[,)])"""
     r"""|(?P<two>["'])(?P<said>[^"'\n]*\[Errno -?\d+\][^"'\n]*)(?P=two)"""
@@ -34,11 +34,11 @@ _NESTED = re.compile(
 
 
 def _os_error(match: re.Match[str]) -> str:
-    """Return the name of an error as Node writes it: `ENOENT` on every machine, where numbers differ."""
+    """Return the name of an error as Node writes it: `ENOENT` on every machine, while numbers differ."""
     return errno.errorcode.get(int(match[1]), "Errno")
 
 
-# The order matters: what is longest and most special comes first.
+# The order matters: the longest and most specific patterns come first.
 _PLACEHOLDERS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"\x1b\[[0-9;]*[A-Za-z]"), ""),
     (re.compile(r'^File "[^"\n]+", line \d+(?:, in \S+)?'), ""),
@@ -59,7 +59,7 @@ _PLACEHOLDERS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]
     (re.compile(r"\bline \d+\b|(?<=<path>):\d+(?::\d+)?"), ""),
     (re.compile(r"(?<![\w<])[-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?\b"), "<n>"),
     (re.compile(r"(?<=[A-Za-z_])\d+\b"), "<n>"),
-    # Names that an interpreter does not quote: what something is said about, and what stands behind a second colon.
+    # Names that an interpreter does not quote: the subject of the message, and the text after a second colon.
     (re.compile(r"\b((?:Type|Reference)Error: )[\w$.<>]+(?=\(\) | is (?:not|undefined|null)\b)"), r"\1<name>"),
     (re.compile(r"( [a-z]+: )[A-Za-z_][\w.]*$"), r"\1<name>"),
     (re.compile(r"[\[({]\s*(?:<(?:n|value)>(?:\s*[,:]\s*)?){2,}\s*[\])}]"), "<values>"),
@@ -67,7 +67,7 @@ _PLACEHOLDERS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]
 
 
 def without_values(line: str) -> str:
-    """The line with placeholders."""
+    """Return the line with placeholders for values."""
     for pattern, placeholder in _PLACEHOLDERS:
         line = pattern.sub(placeholder, line)
     return line
@@ -85,14 +85,14 @@ _NAMES = {"null": "None", "undefined": "None", "true": "True", "false": "False"}
 
 
 def relation(line: str) -> str:
-    """Describe how the sides of a line's comparison differ, beginning with “differs:”; empty where nothing is known."""
-    # Single spaces, or the pattern would try each of many as the end of a side.
+    """Describe how the two sides of a line's comparison differ, beginning with “differs:”; empty if not known."""
+    # Single spaces only: in a run of spaces, the pattern would try each one as the end of a side.
     match = _SAYS.search(" ".join(line.split())) if len(line) <= MAX_LINE else None
     return difference(*(side for side in match.groups() if side is not None)) if match else ""
 
 
 def difference(got: str, wanted: str) -> str:
-    """The same for two sides as they are written in Python or JavaScript."""
+    """Return the same description for two sides written in Python or JavaScript."""
     if "nan" in (got.lower(), wanted.lower()):
         return f"{DIFFERS}not a number"
     try:
@@ -127,7 +127,7 @@ def _types(got: object, wanted: object) -> str:
 
 def _numbers(got: float, wanted: float) -> str:
     if math.isclose(got, wanted, rel_tol=1e-9):
-        # Floats that were written with more digits than they have are equal again once they are read.
+        # Floats written with more digits than they have become equal again when they are read.
         return "almost equal floats, inexact"
     if got == -wanted:
         return "opposite sign"
@@ -155,7 +155,7 @@ def _sequences(got: Sequence[object], wanted: Sequence[object]) -> str:
         return "empty instead of items"
     if got == wanted[::-1]:
         return "reversed order of items"
-    # Items need not be hashable, nor comparable.
+    # Items may be neither hashable nor comparable.
     mine, theirs = Counter(map(repr, got)), Counter(map(repr, wanted))
     if mine == theirs:
         return "other order of items"
@@ -185,7 +185,7 @@ ERROR_NAME = re.compile(
     r"|(?:(?<=\.)|^)(?!Assertion)[A-Z][a-z]+(?:[A-Z][a-z]+)+(?=: )",
     re.MULTILINE,
 )
-"""An error's type, as Python and JavaScript name them; but an assertion's type says nothing about the mistake."""
+"""An error's type, as Python and JavaScript name it. Assertions are excluded: their type says nothing specific."""
 ASSERTION = re.compile(r"\b[Aa]ssert")
 
 _FRAME = re.compile(r'^\s*File "(?P<path>[^"\n]+)", line \d+, in (?P<name>\S+)[^\n]*(?:\n {4,}[^\n]*)*', re.MULTILINE)
@@ -194,18 +194,18 @@ _JS_FRAME = re.compile(
     r"^\s+at (?:(?:async )?(?P<name>[\w$.<>\[\] ]+) \()?(?P<path>[^\s()]+):\d+:\d+\)?$", re.MULTILINE
 )
 _PYTEST_FRAME = re.compile(r"^\S+\.py:\d+: in (?P<name>\S+)$")
-# As Jest writes it.
+# Jest's format.
 _RECEIVED = re.compile(
     r"^[ \t]*Expected: (?P<wanted>[^\n]{1,500})\n[ \t]*Received: (?P<got>[^\n]{1,500})$", re.MULTILINE
 )
-# What an object is says more about a mistake than which value it has.
+# The type of an object is more relevant to a mistake than its value.
 _TYPE = re.compile(
     r"""['"](NoneType|bool|int|float|complex|str|bytes|bytearray|list|tuple|dict|set|frozenset|range|generator|coroutine"""
     r"""|function|method|module|type|undefined|null)['"]"""
 )
-# pytest's margin, rulers and the marks below a line of source.
+# pytest's margin, rulers, and the marks below a source line.
 _DECORATION = re.compile(r"^(?:[E>](?=\s{2,})|[\s^~=*#|-]|_{3,}|_ )+|(?:[\s^~=*#|-]|_{3,}| _)+$")
-# What a test runner says of every failure.
+# Text that a test runner adds to every failure.
 _BOILERPLATE = re.compile(
     r"^(?:FAILED|ERROR) \S+\.\w+(?:::\S+)?(?: - )?|^ERROR at (?:setup|teardown) of .*"
     r"|^\S*Error while (?:importing|loading) .*"
@@ -213,7 +213,7 @@ _BOILERPLATE = re.compile(
 
 
 def signature(error: str) -> str:
-    """The signature of an error text or a traceback, of at most `MAX_CHARS` characters."""
+    """Return the signature of an error text or a traceback, at most `MAX_CHARS` characters long."""
     text = error[: 20 * MAX_CHARS].replace("\r\n", "\n")
     frames = [f"in {name}" for name in _own_frames(text) if "<" not in name]
     body = _JS_FRAME.sub("", _FRAME.sub("", text.replace("Traceback (most recent call last):", "")))
@@ -225,17 +225,17 @@ def signature(error: str) -> str:
 
 
 def is_error(text: str) -> bool:
-    """Tell whether a text names an error or an assertion; a task's description may."""
+    """Check whether a text, such as a task's description, names an error or an assertion."""
     return ERROR_NAME.search(text) is not None or ASSERTION.search(text) is not None
 
 
 def is_frame(line: str) -> bool:
-    """Tell whether a line of a signature only names a function."""
+    """Check whether a line of a signature only names a function."""
     return line.startswith("in ") and line.count(" ") == 1
 
 
 def _own_frames(text: str) -> list[str]:
-    """The names of functions in the order they were called, without those of libraries."""
+    """Return the names of functions in the order of the calls, without those of libraries."""
     python = [m["name"] for m in _FRAME.finditer(text) if not _FOREIGN.search(m["path"])]
     script = [m["name"] or "<module>" for m in _JS_FRAME.finditer(text) if not _FOREIGN.search(m["path"])]
     return python + script[::-1]
@@ -246,7 +246,7 @@ def _pytest_frame(match: re.Match[str]) -> str:
 
 
 def _normalise(line: str) -> tuple[str, str]:
-    """A line without what changes, and in words how the sides that it compares differ."""
+    """Return a line without variable parts, and a description of how the sides that it compares differ."""
     line = _BOILERPLATE.sub("", _PYTEST_FRAME.sub(_pytest_frame, _DECORATION.sub("", line)))
     return " ".join(without_values(_TYPE.sub(r"\1", line)).split()), relation(line)
 
@@ -258,10 +258,10 @@ _RAISED = re.compile(r"^(?:[A-Za-z]+Error: )?(?P<path>(?:[A-Za-z_]\w*\.)*)(?P<na
 
 
 def is_general(error: str) -> bool:
-    """Tell whether an error is about the language or a library, by the type that its first line names.
+    """Check whether an error is about the language or a library, by the type that its first line names.
 
-    An assertion is about what one test expects, and a type that is neither the language's own nor of a known library's
-    module is one of the repository's.
+    An assertion is about what one test expects. A type that belongs neither to the language nor to a known library's
+    module is one of the repository's own.
     """
     match = _RAISED.match(error.split("\n", 1)[0].removeprefix("CollectionError: "))
     if match is None:

@@ -1,11 +1,11 @@
-"""Long-term memory as the agent knows it (core.ports.Memory).
+"""Long-term memory as the agent uses it (core.ports.Memory).
 
-A failure is stored when it happens and completed when the task is solved: with the difference between the change that
-failed and the one that passed, and the last reflection's advice in a line. A pattern says what solved the whole task.
-How an attempt ends is logged for each lesson that was near to it, whether it saw the lesson or not; a lesson that does
-not help retires (`storage.memory.lesson_standing`).
+A failure is stored when it happens and completed when the task is solved: with the diff between the failing change and
+the passing one, and the last reflection's advice in one line. A pattern states what solved the whole task. The end of
+an attempt is logged for each lesson that matched it, whether the attempt saw the lesson or not; a lesson that does not
+help retires (`storage.memory.lesson_standing`).
 
-`storage.memory.embedding_space` decides which embedder finds them.
+`storage.memory.embedding_space` decides which embedder finds the lessons.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ from nightshift.storage.memory.vector_index import LessonKind, Near, forget_vect
 
 CANDIDATES = 20
 PROBATION_SHARE = 0.5
-"""How often a lesson under suspicion is left out."""
+"""Share of cases in which a suspect lesson is withheld."""
 HALF_LIFE_S = 365 * 86_400.0
-"""A lesson of that age counts half as much as a new one that is as near."""
+"""Age in seconds at which a lesson counts half as much as an equally similar new one."""
 
 
 class LongTermMemory:
-    """Recalls, remembers and concludes; thread-safe, and quick where nothing was learned yet.
+    """Recalls, remembers and concludes; thread-safe, and quick if nothing was learned yet.
 
     Args:
         db: the database.
-        embedder: as `storage.memory.embedders.choose` picked it.
-        clock: dates what is stored.
-        emit: takes the events, as when the better embedder is ready or cannot be had.
-        masker: takes secrets out of what is stored.
-        control_share: the share of attempts that see no lessons, so that it can be known what these are worth.
+        embedder: the result of `storage.memory.embedders.choose`.
+        clock: dates the stored memories.
+        emit: receives the events, such as that the better embedder is ready or missing.
+        masker: removes secrets from stored texts.
+        control_share: share of the attempts that see no lessons, so that the value of lessons can be measured.
     """
 
     def __init__(
@@ -74,16 +74,16 @@ class LongTermMemory:
 
     @property
     def description(self) -> str:
-        """Name of the embedder in use, in words for the owner."""
+        """Name of the embedder in use, for the owner."""
         return self._spaces.description
 
     @property
     def better_embedder(self) -> Embedder | None:
-        """The embedder that the settings ask for, once it has read all memories; None until then."""
+        """The embedder that the settings ask for, once it has embedded all memories; None until then."""
         return self._spaces.better
 
     def search_beside(self, find: Beside) -> None:
-        """While the better embedder reads the memories, look for them among what `find` gives, too."""
+        """Also search the vectors that `find` returns, while the better embedder is still embedding memories."""
         self._spaces.beside = find
 
     def close(self) -> None:
@@ -91,9 +91,10 @@ class LongTermMemory:
         self._spaces.close()
 
     async def recall(self, query: str, limit: int, *, task_id: int | None = None, attempt: int = 1) -> Sequence[Lesson]:
-        """The nearest lessons, best first, at most one for each task; for a task those that concern it.
+        """Return the nearest lessons, best first, at most one from each task; for a task, only relevant ones.
 
-        An attempt that is named may be in the control group, which sees nothing; what would have been shown is logged.
+        If a task is given, its attempt may be in the control group, which sees nothing; the lessons it would have seen
+        are logged.
 
         Raises:
             StoreError: the database cannot be read or written.
@@ -108,9 +109,10 @@ class LongTermMemory:
     async def find_failed_before(
         self, digests: Collection[str], *, task_id: int | None = None, attempt: int = 1
     ) -> Mapping[str, Lesson]:
-        """Functions (`core.code.function_shapes`) that failed in earlier tasks, with what was learned from each.
+        """Return functions (`core.code.function_shapes`) that failed in earlier tasks, with the lesson from each.
 
-        An attempt that is named and in the control group sees nothing; what it would have seen is logged.
+        If a task is given and its attempt is in the control group, the result is empty; the lessons it would have seen
+        are logged.
 
         Raises:
             StoreError: the database cannot be read or written.
@@ -118,11 +120,11 @@ class LongTermMemory:
         return await asyncio.to_thread(self._find_failed_before, digests, task_id, attempt)
 
     def uplift(self) -> MemoryUplift:
-        """Measure what memory has been worth so far."""
+        """Measure the value of memory so far."""
         return recall_log.uplift(self._db.reader())
 
     def search(self, query: str, limit: int) -> list[Near]:
-        """The lessons nearest to a text, as a recall finds them, best first; nothing is noted. Blocks.
+        """Return the lessons nearest to a text, as a recall finds them, best first; nothing is logged. Blocks.
 
         Raises:
             StoreError: the database cannot be read or written.
@@ -132,7 +134,7 @@ class LongTermMemory:
         return self._near(self._masker(query), limit)[:limit]
 
     def retire(self, kind: LessonKind, item: int) -> Future[bool]:
-        """Recall a lesson no more, as its owner wants; False where it was retired before or is not there."""
+        """Stop recalling a lesson because the owner asked for it; False if it was retired before or does not exist."""
         at = self._clock()
 
         def job(conn: Connection) -> bool:
@@ -145,7 +147,7 @@ class LongTermMemory:
         return self._db.write(job)
 
     def restore(self, kind: LessonKind, item: int) -> Future[bool]:
-        """Recall a lesson again that had retired; it begins without a record. False where it had not."""
+        """Recall a retired lesson again, without its earlier record; False if it was not retired."""
         at = self._clock()
 
         def job(conn: Connection) -> bool:
@@ -157,7 +159,7 @@ class LongTermMemory:
         return self._db.write(job)
 
     def hear(self, news: News) -> Future[None]:
-        """Take in what other nodes have found out about lessons, and judge those again by what all have counted."""
+        """Store what other nodes found out about lessons, and judge those lessons again by the counts of all nodes."""
         at = self._clock()
 
         def job(conn: Connection) -> None:
@@ -173,7 +175,7 @@ class LongTermMemory:
         return self._db.write_retrying(job)
 
     async def remember(self, work: AttemptState, task_id: int, description: str) -> None:  # noqa: ARG002  tasks has it too
-        """Store the failures that the last verdict of `work` shows; those this attempt has met before are renewed.
+        """Store the failures of the last verdict of `work`; failures that this attempt has met before are updated.
 
         Raises:
             StoreError: the database cannot be written.
@@ -187,9 +189,10 @@ class LongTermMemory:
         await asyncio.wrap_future(write)
 
     async def conclude(self, work: AttemptState, task_id: int, solved: bool) -> None:
-        """Complete the task's failures with the fix, if there is one, and score the lessons that were recalled.
+        """Complete the task's failures with the fix, if there is one, and score the recalled lessons.
 
-        Once for each attempt: one whose daemon dies before the task is finished ends again, and counts no lesson twice.
+        This is done once for each attempt: if the daemon dies before the task is finished, the attempt ends again, but
+        no lesson is counted twice.
 
         Raises:
             StoreError: the database cannot be written.
@@ -213,7 +216,7 @@ class LongTermMemory:
         return tuple(stored for _, stored in ranked[:limit])
 
     def _near(self, query: str, limit: int) -> list[Near]:
-        # Where no error is named, one text for both: a model takes longer for another than all else that a recall does.
+        # If no error is named, use one text for both: embedding another one takes longer than the rest of a recall.
         failure = (is_error(query) and signature(query)) or query
         return self._spaces.nearest({"failure": failure, "pattern": query}, limit)
 
@@ -235,7 +238,7 @@ class LongTermMemory:
         return {digest: lessons[item] for digest, item in failures.items() if item in lessons}
 
     def _assign(self, near: Sequence[Stored], task_id: int, attempt: int) -> tuple[Lesson, ...]:
-        """The lessons that the attempt is assigned to see; all that are near are logged before any is shown."""
+        """Return the lessons that the attempt is assigned to see; all matches are logged before any is shown."""
         conn, at = self._db.reader(), self._clock()
         assigned = {stored: self._assignment(conn, stored, task_id, attempt) for stored in near}
         log = [
@@ -253,7 +256,7 @@ class LongTermMemory:
         return Assignment.PROBATION if left_out else Assignment.SHOWN
 
     def _worth(self, stored: Stored) -> float:
-        """Similarity, less for age, and less where it was tried and did not help (a rate with one of each added)."""
+        """Return the similarity, reduced by age and by a low rate of help (with one success and one failure added)."""
         age_s = max(0.0, (self._clock() - stored.at).total_seconds())
         rate = (stored.helped + 1) / (stored.times_used + 2)
         return stored.similarity * math.exp2(-age_s / HALF_LIFE_S) * (0.75 + 0.5 * rate)
@@ -271,7 +274,7 @@ class LongTermMemory:
         if not (failures or work.lessons or cleared or recall_log.any_of(conn, task_id, work.attempt)):
             return
         fixes = [(id_, difference(from_patch(code), work.change, self._masker, error)) for id_, code, error in failures]
-        fixes = [(id_, fix) for id_, fix in fixes if fix]  # what nothing mended was no fault of the change
+        fixes = [(id_, fix) for id_, fix in fixes if fix]  # a failure without a fix was not caused by the change
         shapes = {id_: list_changed_by_fix(from_patch(code), passing) for id_, code, _ in failures}
         problem, lesson = self._masker(rows.description(conn, task_id)), self._masker(lesson_of(work))
 
@@ -293,14 +296,14 @@ class LongTermMemory:
         self._spaces.catch_up()
 
     def _retire(self, conn: Connection, work: AttemptState, task_id: int, solved: bool) -> list[Item]:
-        """Enter how the attempt ended, judge the lessons near to it, and retire what does not help; gives those."""
+        """Record how the attempt ended, judge the lessons that matched it, and return the newly retired ones."""
         at = self._clock()
         near = recall_log.end(conn, task_id, work.attempt, solved=solved, iterations=work.iteration, at=at)
         everyone = recall_log.withheld(conn) if near else Share()
         return [lesson for lesson in near if self._judge(conn, lesson, everyone, at) is Standing.RETIRED]
 
     def _judge(self, conn: Connection, lesson: Item, everyone: Share, at: datetime) -> Standing:
-        """Judge a lesson now, note the standing and act on it."""
+        """Judge a lesson now, store its standing and act on it."""
         kind, item = lesson
         shown, without = recall_log.tallies(conn, kind, item, rows.read_judged_from(conn, kind, item))
         new_standing = standing(shown, without, everyone)
@@ -313,7 +316,7 @@ class LongTermMemory:
         return new_standing
 
     def _judge_again(self, conn: Connection, lesson: Item, everyone: Share, at: datetime) -> Standing:
-        """Judge a lesson as `_judge`, after counts of other nodes changed: a retired lesson may be used again."""
+        """Judge a lesson like `_judge` after counts of other nodes changed; a retired lesson may be used again."""
         new_standing = self._judge(conn, lesson, everyone, at)
         if new_standing is not Standing.RETIRED and rows.use_again(conn, *lesson):
             self._report(Kind.LESSON_RESTORED, *lesson, "is used again, by what all nodes have counted together")
@@ -324,10 +327,11 @@ class LongTermMemory:
 
 
 def _concerns(stored: Stored, language: str, repo: str) -> bool:
-    """Tell whether a lesson may help a task of this language and repository.
+    """Check whether a lesson may help a task of this language and repository.
 
-    One of another repository may where its error is about the language or a library. What was imported has no task,
-    and was brought here to be used; but one of a repository that is on this machine, as a hub brings it, stays with it.
+    A lesson from another repository may help if its error is about the language or a library. An imported lesson has no
+    task, and was imported to be used; but if its repository is on this machine, which happens with lessons from a hub,
+    it applies to that repository only.
     """
     if stored.repo == repo or (stored.task_id is None and not (stored.repo and Path(stored.repo).is_dir())):
         return True

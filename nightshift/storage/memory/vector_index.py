@@ -1,7 +1,7 @@
-"""Finds the nearest of the vectors of memories: sqlite-vec compares all of them, some ten milliseconds for 10,000.
+"""Finds the nearest vectors of memories: sqlite-vec compares all of them, in some ten milliseconds for 10,000.
 
-The table `memory_vectors` holds each vector under the name of its embedder, so vectors of different embedders never
-meet. It is a table like any other: there is no index that could fall out of step with it.
+The table `memory_vectors` stores each vector under the name of its embedder, so vectors of different embedders are
+never compared. It is an ordinary table: there is no index that could become inconsistent with it.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ if TYPE_CHECKING:
     from nightshift.storage.memory.embedders.base import Vectors
 
 LessonKind = Literal["failure", "pattern"]
-# So many of a kind are looked for at most.
+# Maximum number of results of a kind.
 MAX_NEAREST = 1000
-# Engines that compute a cosine in 32 bits order near ones differently: so many times as many are ordered in 64 bits.
+# Engines that compute a cosine in 32 bits order near ones differently, so this many times as many are sorted in 64
+# bits.
 SPARE = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """A memory by its kind and id, and the cosine of the angle between its vector and the query's."""
+    """A memory by its kind and id, with the cosine similarity of its vector to the query's."""
 
     kind: LessonKind
     item: int
@@ -34,14 +35,14 @@ class Near:
 
 
 class VectorStore(Protocol):
-    """The vectors of one embedder, on this node or in a hub. Blocks; for any thread."""
+    """The vectors of one embedder, on this node or in a hub. Blocks; may be used from any thread."""
 
     def add(self, kind: LessonKind, items: Sequence[int], vectors: Vectors) -> None:
         """Store a vector of length 1 for each item."""
         ...
 
     def nearest(self, kind: LessonKind, vector: Vectors, limit: int) -> list[Near]:
-        """The items of a kind that are nearest to a vector of length 1, best first, of equal ones the older first."""
+        """Return the items of a kind nearest to a vector of length 1, best first; equal ones by id."""
         ...
 
 
@@ -57,14 +58,14 @@ class VectorIndex:
         self._db, self.embedder = db, embedder
 
     def add(self, kind: LessonKind, items: Sequence[int], vectors: Vectors) -> None:
-        """Store a vector of length 1 for each item, in the place of an earlier one."""
+        """Store a vector of length 1 for each item, replacing an earlier one."""
         self._db.write(lambda conn: add_vectors(conn, self.embedder, kind, items, vectors)).result()
 
     def nearest(self, kind: LessonKind, vector: Vectors, limit: int) -> list[Near]:
-        """The items of a kind that are nearest to a vector of length 1, best first, of equal ones the older first."""
+        """Return the items of a kind nearest to a vector of length 1, best first; equal ones by id."""
         conn = self._db.reader()
         provide_distance(conn)
-        # A vector of zeros has no angle: NULL.
+        # The distance to a vector of zeros is NULL.
         select = (
             "SELECT item FROM memory_vectors WHERE embedder = ? AND kind = ? "
             "ORDER BY coalesce(vec_distance_cosine(vector, ?), 1.0), item LIMIT ?"
@@ -76,31 +77,31 @@ class VectorIndex:
 
 
 def add_vectors(conn: Connection, embedder: str, kind: LessonKind, items: Sequence[int], vectors: Vectors) -> None:
-    """Store a vector of length 1 for each item, in the place of an earlier one, within a job of the writer."""
+    """Store a vector of length 1 for each item, replacing an earlier one, within a job of the writer."""
     insert = "INSERT OR REPLACE INTO memory_vectors (embedder, kind, item, vector) VALUES (?, ?, ?, ?)"
     conn.executemany(insert, [(embedder, kind, item, _bytes(row)) for item, row in zip(items, vectors, strict=True)])
 
 
 def forget_vectors(conn: Connection, items: Iterable[tuple[LessonKind, int]]) -> None:
-    """Forget the vectors of these items, of every embedder, within a job of the writer."""
-    # By name, as the index has them: to look for an item of any embedder reads all of it.
+    """Delete the vectors of these items, of every embedder, within a job of the writer."""
+    # By embedder, because the index begins with it: a search for an item of any embedder would read the whole index.
     names = [row[0] for row in conn.execute("SELECT DISTINCT embedder FROM memory_vectors")]
     delete = "DELETE FROM memory_vectors WHERE embedder = ? AND kind = ? AND item = ?"
     conn.executemany(delete, [(name, *item) for item in items for name in names])
 
 
 def keep_only(conn: Connection, embedder: str) -> None:
-    """Forget the vectors of all other embedders, so that a memory has one, within a job of the writer."""
+    """Delete the vectors of all other embedders, so that a memory has only one, within a job of the writer."""
     conn.execute("DELETE FROM memory_vectors WHERE embedder <> ?", (embedder,))
 
 
 def nearest_of(kind: LessonKind, items: Sequence[int], matrix: Vectors, vector: Vectors, limit: int) -> list[Near]:
-    """The nearest of these vectors, one row for each item: the same for the same vectors, wherever they come from."""
+    """Return the nearest of these vectors, one row for each item; equal vectors give equal results on every machine."""
     import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
 
     if not items:
         return []
-    # Of many rows a sum in 32 bits depends on the number of rows; this one does not.
+    # The result of a 32-bit matrix product depends on the number of rows; this sum does not.
     similarities = (matrix.astype(np.float64) * vector).sum(axis=1)
     ids = np.asarray(items, dtype=np.int64)
     order = np.lexsort((ids, -similarities))[:limit]
@@ -108,13 +109,13 @@ def nearest_of(kind: LessonKind, items: Sequence[int], matrix: Vectors, vector: 
 
 
 def newest_vector(conn: Connection, embedder: str) -> int:
-    """The highest id of a stored vector, 0 for none; ids are never given again."""
+    """Return the highest id of a stored vector, 0 for none; ids are never reused."""
     select = "SELECT coalesce(max(id), 0) FROM memory_vectors WHERE embedder = ?"
     return int(conn.execute(select, (embedder,)).fetchone()[0])
 
 
 def read_vectors(conn: Connection, embedder: str, kind: LessonKind, items: Sequence[int]) -> tuple[list[int], Vectors]:
-    """Read the items that have a vector here, and their vectors, one row for each."""
+    """Return the items that have a vector here, and their vectors, one row for each."""
     import numpy as np  # noqa: PLC0415  as above
 
     select = (
@@ -127,7 +128,7 @@ def read_vectors(conn: Connection, embedder: str, kind: LessonKind, items: Seque
 
 
 def provide_distance(conn: Connection) -> None:
-    """Give a connection `vec_distance_cosine`: of sqlite-vec, or of numpy where SQLite cannot load extensions."""
+    """Give a connection `vec_distance_cosine`: from sqlite-vec, or from numpy if SQLite cannot load extensions."""
     try:
         conn.execute("SELECT vec_distance_cosine(zeroblob(4), zeroblob(4))")
     except Error:
@@ -150,7 +151,7 @@ def _load_extension(conn: Connection) -> bool:
 
 
 def _distance(first: bytes, second: bytes) -> float:
-    """1 minus the product of two vectors of length 1."""
+    """Return 1 minus the dot product of two vectors of length 1."""
     import numpy as np  # noqa: PLC0415  as above
 
     return 1.0 - float(np.frombuffer(first, dtype="<f4") @ np.frombuffer(second, dtype="<f4"))

@@ -1,6 +1,6 @@
-"""The static checker: reads what a change adds, and says what should not simply run, before anything does.
+"""The static checker: reads a change's additions before anything runs, and reports code that should not simply run.
 
-It is advice and evidence, not the boundary; the sandbox is that. What it blocks has an easy mend, which the message
-names; it asks where a real need cannot be told from a wrong one; the rest is noted. So a false alarm costs a try at
-most, and seldom a task.
+It is advice and evidence, not the boundary; the sandbox is the boundary. It blocks code that is easy to fix, and the
+message names the fix. It asks if a real need cannot be distinguished from a wrong one, and notes the rest. So a false
+alarm costs one try at most, and seldom a task.
 """

@@ -1,8 +1,9 @@
 """Bandit as a second reader of Python.
 
-Its visitor is driven directly on text: no files, no configuration of the tree's own, and no `# nosec`, since the author
-of the code is the one under suspicion. Tests that our own rules do better are left out. Importing it takes some 0.1 to
-0.2 s, so that is done when the first file needs it; reading costs about 0.1 ms a line, so results are remembered.
+Its visitor is called directly on text: without files, without the tree's own configuration, and without `# nosec`,
+because the author of the code is the suspect. Bandit tests that our own rules do better are excluded. Importing Bandit
+takes 0.1 to 0.2 s, so the first file that needs it imports it. Reading costs about 0.1 ms a line, so results are
+cached.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ if TYPE_CHECKING:
 
 REMEMBERED = 256
 _PLACE = "/module.py"
-# Covered by rules of our own, or of no use here: asserts, dice, the import of subprocess.
+# Covered by rules of our own, or useless here: asserts, dice, the import of subprocess.
 LEFT_OUT = frozenset({"B101", "B102", "B301", "B302", "B307", "B311", "B403", "B404", "B603", "B604", "B606", "B607"})
-# High severity and high confidence asks; these have an easy mend, so they go back at once.
+# Findings of high severity and high confidence ask the owner. These are easy to fix, so they block instead.
 BLOCKING = frozenset({"B201", "B202", "B501", "B502", "B503", "B505", "B507", "B602", "B605", "B613", "B701"})
-# A checksum is the usual reason for MD5; Bandit cannot tell it from a signature.
+# MD5 is usually a checksum; Bandit cannot tell a checksum from a signature.
 NOTED = frozenset({"B303", "B324"})
 
 
 class BanditReader:
-    """Reads any number of files, from several threads."""
+    """Reads any number of files; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -42,7 +43,7 @@ class BanditReader:
         self._reader: Callable[[ast.Module, str], list[Any]] | None = None
 
     def scan(self, text: str) -> list[Finding]:
-        """List Bandit's findings in a module; nothing where it is no Python."""
+        """List Bandit's findings in a module; empty if the text is not valid Python."""
         if not text.strip() or len(text) > MAX_CHARS:
             return []
         key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
@@ -80,15 +81,15 @@ def _severity(issue: Any) -> Severity:
 
 
 def _load() -> Callable[[ast.Module, str], list[Any]]:
-    """Import Bandit and make a function from a tree to its issues."""
+    """Import Bandit, and return a function that lists the issues in a tree."""
     from stevedore import _cache  # noqa: PLC0415 (loaded when first needed)
 
-    # Its scan of entry points would be kept in the owner's home; there is no public switch.
+    # stevedore would cache its scan of entry points in the owner's home, and has no public switch for it.
     _cache._c._disable_caching = True  # noqa: SLF001
-    for name in ("bandit", "stevedore"):  # what they miss are formats of reports that nobody asks for
+    for name in ("bandit", "stevedore"):  # They only miss report formats that are unused here.
         logging.getLogger(name).setLevel(logging.CRITICAL)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # between Bandit and its own plug-in loader
+        warnings.simplefilter("ignore", DeprecationWarning)  # raised between Bandit and its own plug-in loader
         from bandit.core import config, meta_ast, metrics, test_set  # type: ignore[import-untyped]  # noqa: PLC0415 (see above)
 
     tests = test_set.BanditTestSet(config.BanditConfig(), profile={"exclude": sorted(LEFT_OUT)})
@@ -108,11 +109,11 @@ def _load() -> Callable[[ast.Module, str], list[Any]]:
 
 
 def _visitor_type(kinds: frozenset[str]) -> Any:
-    """Bandit's visitor, in about half the time of the original: `kinds` are the nodes that some test looks at."""
+    """Return a visitor that takes half the time of Bandit's; `kinds` are the nodes that some test inspects."""
     from bandit.core import node_visitor  # noqa: PLC0415 (see `_load`)
 
     class Visitor(node_visitor.BanditNodeVisitor):  # type: ignore[misc]  # the package has no types
-        """Passes over nodes that no test looks at, and keeps no scores."""
+        """Skips nodes that no test inspects, and keeps no scores."""
 
         def visit(self, node: ast.AST) -> None:
             name = type(node).__name__

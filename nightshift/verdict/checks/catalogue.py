@@ -1,9 +1,9 @@
-"""The rules of the checker: name, default severity, reason, way out, where a rule is eased; and what a finding is.
+"""The checker's rules (name, default severity, reason, alternative, exceptions), and the class of a finding.
 
-The defaults follow one thought. BLOCK where there is an easy mend, so that a false alarm costs one try. ASK where a
-need may be real, and what happens once the code leaves the sandbox cannot be told from its text. NOTE for the rest: it
-stands in the log and holds nothing up. A rule is eased to a note where the task's kind or the owner's own words show
-that he wants just this.
+The defaults follow one principle. BLOCK if the fix is easy, so that a false alarm costs one try. ASK if the need may be
+real, and the text does not show what happens once the code leaves the sandbox. NOTE for the rest: it is logged and
+delays nothing. A rule is eased to a note if the task's kind or the owner's own words show that the owner wants exactly
+this.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _FRAMES = r"stack|frames?\b|trac(?:e|er|ing)|profil|debug|logg(?:er|ing)|caller|
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One rule.
+    """A rule of the checker.
 
     `kinds` of tasks and `words` of a description (a regular expression) ease it to a note. `tests` is its severity in
-    test code, None where it does not hold there.
+    test code, None if it does not apply there.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Rule:
     tests: Severity | None = None
 
     def is_eased_for(self, spec: TaskSpec) -> bool:
-        """Tell whether this task is about what the rule warns of."""
+        """Check whether a task is about the very thing that the rule warns of."""
         named = bool(self.words) and re.search(rf"\b(?:{self.words})", spec.description[:20_000], re.IGNORECASE)
         return spec.kind in self.kinds or bool(named)
 
@@ -173,9 +173,10 @@ RULES: dict[str, Rule] = {rule.name: rule for rule in (*PYTHON, *JAVASCRIPT)}
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`what` is shown in the message. `why` and `severity` are set where the rule is not in the catalogue.
+    """A match of a rule at a line.
 
-    `argv` names the command that it is about, where it is about one.
+    `what` is shown in the message. `why` and `severity` are set if the rule is not in the catalogue. `argv` is the
+    command that the finding is about, if there is one.
     """
 
     rule: str

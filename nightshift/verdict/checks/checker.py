@@ -1,7 +1,7 @@
-"""The static checker: what a change adds is read, and each finding is sent back, asked about, or noted.
+"""The static checker: reads the additions of a change, and blocks, asks about or notes each finding.
 
-What stood in a file before is not the change's doing: a finding whose rule and line were there already, in any of the
-files that the change touches, is not told again. Files that the owner gave with his task, and his tests, are his.
+Existing code is not the change's doing: a finding is not reported again if its rule and line already existed in any of
+the files that the change touches. Files that the owner gave with the task, and the owner's tests, are not checked.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _GRAVITY = {severity: rank for rank, severity in enumerate(Severity)}
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A finding with its place. `text` is its line, by which it is known again elsewhere.
+    """A finding with its location. `text` is its line, which identifies the finding in other files.
 
-    `started` tells of a call that starts a program where, how and which; else it is empty.
+    `started` says where, how and which program a call starts; it is empty for any other finding.
     """
 
     path: str
@@ -48,18 +48,18 @@ class _Seen:
 
     @property
     def imported(self) -> tuple[str, ...]:
-        """Its file, its rule and the module where it is about an import; else empty."""
+        """File, rule and module of a finding about an import; empty for any other finding."""
         is_import = self.finding.what.startswith("`import ")
         return (self.path, self.finding.rule, self.finding.what) if is_import else ()
 
 
 class StaticChecker:
-    """Looks at changes, any number at the same time, each in a thread.
+    """Checks changes; any number at the same time, each in a thread.
 
     Args:
         policy: the owner's settings.
         hooks: the commands that never run.
-        bandit: a second reader of Python, or None to do without.
+        bandit: a second reader of Python; None to do without.
     """
 
     def __init__(self, policy: Policy, hooks: CommandHooks, bandit: BanditReader | None = None) -> None:
@@ -67,7 +67,7 @@ class StaticChecker:
         self._rules = (*RULES, *hooks.rules)
 
     async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
-        """List additions of the change that should not simply run."""
+        """List the additions of the change that should not simply run."""
         return await asyncio.to_thread(self._examine, job)
 
     def _examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
@@ -80,14 +80,14 @@ class StaticChecker:
             severity = self._policy.severity(sighting.finding, job.spec, is_test=is_test(sighting.path))
             if severity is not None:
                 findings += self._report_decision(sighting, severity, job, asks)
-        # The gravest first, so that a hundred trifles cannot push out what matters.
+        # The gravest first, so that a hundred trivial findings cannot displace a serious one.
         findings.sort(key=lambda finding: _GRAVITY[finding.severity])
         return ChangeCheckReport(findings=tuple(findings[:_MOST]), asks=tuple(asks.values())[:_MOST])
 
     def _report_decision(
         self, sighting: _Seen, severity: Severity, job: ChangeCheckJob, asks: dict[str, Ask]
     ) -> Iterator[Reported]:
-        """The finding, and the question where the owner has not answered it yet."""
+        """Report a finding, and add a question unless the owner has already answered it."""
         message = " ".join(printable(_message(sighting.finding)).split())
         subject = f"{AskKind.FINDING}:{sighting.finding.rule}:{sighting.path}"
         if severity is Severity.ASK:
@@ -109,7 +109,7 @@ class StaticChecker:
         )
 
     def _odd_names(self, job: ChangeCheckJob) -> Iterator[Reported]:
-        """A misspelt rule in a task allows nothing; that is told rather than found out in the morning."""
+        """Report misspelt rules in the task's `allow`. They allow nothing, which the owner should learn at once."""
         for name in job.spec.allow:
             if fault := unknown(name, self._rules):
                 yield Reported(rule="checker.allow", severity=Severity.NOTE, path="", line=0, message=f"allow: {fault}")
@@ -145,7 +145,7 @@ class StaticChecker:
         ]
 
     def _second(self, text: str, own: Sequence[Finding]) -> list[Finding]:
-        """Bandit's findings on lines where our own rules found nothing."""
+        """List Bandit's findings on lines without findings of our own rules."""
         if self._bandit is None:
             return []
         taken = {finding.line for finding in own}
@@ -155,12 +155,12 @@ class StaticChecker:
         return (_command(blocked, 0) for blocked in self._hooks.blocked(commands, in_code=True))
 
     def _in_shell(self, text: str) -> Iterator[tuple[int, Blocked]]:
-        """List commands of a shell text that must not run, with the line of the text that names each best."""
+        """List the commands of a shell text that must not run, with the line that best matches each."""
         for blocked in self._hooks.in_text(text):
             yield _line_of(blocked.argv, text), blocked
 
     def _before(self, job: ChangeCheckJob) -> list[_Seen]:
-        """Count the findings that the touched files held already."""
+        """List the findings that the touched files already had."""
         entries = job.tree.entries()
         sightings = list[_Seen]()
         for path in job.change:
@@ -172,15 +172,15 @@ class StaticChecker:
 
 
 def is_test(path: str) -> bool:
-    """Tell whether a file is test code: a test, or something that lies beside tests."""
+    """Check whether a file is test code: a test, or a file in a folder of tests."""
     return is_test_path(path) or bool(_TEST_FOLDERS.intersection(path.split("/")[:-1]))
 
 
 def _without(seen: Iterable[_Seen], before: Sequence[_Seen]) -> list[_Seen]:
-    """Leave out the findings that were there as often before.
+    """Remove the findings that existed as often before.
 
-    A module that a file had imported already may be imported there again, and a call that started a program may start
-    the same one, in the same function, with other words: which commands never run is looked at apart.
+    A module that a file already imported may be imported there again. A call that started a program may start the same
+    program in the same function with other arguments: commands that never run are checked separately.
     """
     left, new = Counter[tuple[str, ...]](sighting.key for sighting in before), list[_Seen]()
     imported = {sighting.imported for sighting in before}
@@ -200,7 +200,7 @@ def _without(seen: Iterable[_Seen], before: Sequence[_Seen]) -> list[_Seen]:
 
 
 def _take_one(left: Counter[tuple[str, ...]], key: tuple[str, ...]) -> bool:
-    """Take one of what is left; false where there is none."""
+    """Decrement a counter; return false if it was already used up."""
     left[key] -= 1
     return left[key] >= 0
 
@@ -217,7 +217,7 @@ def _message(finding: Finding) -> str:
 
 
 def _line_of(argv: Sequence[str], text: str) -> int:
-    """The first line that holds most of a command's words."""
+    """Return the first line that contains most of a command's arguments."""
     lines = text.split("\n")
     scores = [sum(word in line for word in argv) for line in lines]
     return scores.index(max(scores)) + 1

@@ -1,7 +1,7 @@
-"""Reads JavaScript and TypeScript on the syntax tree and says what stands out; strings and comments are no code.
+"""Finds suspicious code in JavaScript and TypeScript by the syntax tree; strings and comments are not code.
 
-Ways out of a module are looked for here as well: to Node.js' own workings, to descriptors and processes, to the tests
-beside it.
+It also finds code that reaches out of its module: into the internals of Node.js, to descriptors and processes, to the
+tests beside it.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ MEMBERS = {
     "module.parent": "js.call-site",
     **dict.fromkeys(("assert.AssertionError", "assert/strict.AssertionError"), "js.odd-throw"),
 }  # fmt: skip
-"""Parts of Node.js that belong to a rule however they are used."""
+"""Parts of Node.js that match a rule however they are used."""
 _MODULES = {
     **dict.fromkeys(("diagnostics_channel", "trace_events"), "js.hooks"),
     **dict.fromkeys(("repl", "wasi"), "js.native"),
@@ -115,13 +115,13 @@ _HIDDEN = frozenset({"constructor", "__proto__", "prototype", "binding", "_linke
 
 
 def scan(path: str, text: str, hooks: Hooks, *, is_test: bool = False) -> list[Finding]:
-    """List what stands out in a module.
+    """List the suspicious code of a module.
 
     Args:
-        path: its ending tells the language.
-        text: the module.
-        hooks: what commands are held against.
-        is_test: it is a test, which may know that it is one.
+        path: the module's path; its extension selects the language.
+        text: the module's text.
+        hooks: the commands that never run.
+        is_test: true for a test, which may detect that it is one.
     """
     if len(text) > MAX_CHARS:
         return []
@@ -231,7 +231,7 @@ class _Reader:
 
 
 def _makes_function(target: str, function: Node | None, arguments: list[Node]) -> bool:
-    """`(() => {}).constructor("…")`: every function's constructor is `Function`."""
+    """Check for `(() => {}).constructor("…")`: the constructor of every function is `Function`."""
     named = target.endswith(".constructor") or (not target and _is_constructor(function))
     return named and bool(arguments) and arguments[-1].type in {*javascript.STRINGS, "binary_expression", "identifier"}
 
@@ -243,14 +243,14 @@ def _is_constructor(function: Node | None) -> bool:
 
 
 def _at(node: Node, rule: str, what: str) -> Finding:
-    # Only the beginning: nested calls would be written out again at each level.
+    # Long nodes are cut: nested calls would be repeated at each level.
     source = " ".join(javascript.node_text(node).split()) if node.end_byte - node.start_byte < 400 else "…" * 61
     shown = source if len(source) <= 60 else (f"{what}(…)" if what else source[:59] + "…")
     return Finding(rule, node.start_point.row + 1, f"`{shown}`")
 
 
 def reaching(nodes: list[Node], names: Names, *, is_test: bool) -> Iterator[Finding]:
-    """List the places at which a module reaches out."""
+    """List the nodes by which a module reaches out of itself."""
     own = {node_text(node.child_by_field_name("name")) for node in nodes
            if node.type in {"class_declaration", "function_declaration", "generator_function_declaration"}}  # fmt: skip
     for node in nodes:
@@ -296,7 +296,7 @@ def _member(node: Node, names: Names) -> Iterator[Finding]:
 
 
 def _is_new_error(node: Node | None, names: Names) -> bool:
-    """Whether this is an error that was made on the spot, for the sake of its stack."""
+    """Check whether a node is an error that was created only to read its stack."""
     while node is not None and node.type in {"parenthesized_expression", "await_expression"} and node.named_children:
         node = node.named_children[0]
     node = names.value_of(node) or node
@@ -307,7 +307,7 @@ def _is_new_error(node: Node | None, names: Names) -> bool:
 
 
 def _check_computed(node: Node, names: Names) -> Iterator[Finding]:
-    """`process["bind" + "ing"]`, `globalThis[name]`: a part whose name is put together."""
+    """Report members with a computed name: `process["bind" + "ing"]`, `globalThis[name]`."""
     index, base = node.child_by_field_name("index"), names.resolve(node.child_by_field_name("object"))
     if index is None or index.type in {"string", "number"}:
         return
@@ -321,7 +321,7 @@ def _check_computed(node: Node, names: Names) -> Iterator[Finding]:
 
 
 def _identifier(node: Node, names: Names) -> Iterator[Finding]:
-    """A part of Node.js that was imported by name; where it is bound it is not used yet."""
+    """Report uses of a part of Node.js that was imported by name. The binding itself is not a use."""
     around = node.parent.type if node.parent else ""
     if around in {"import_specifier", "import_clause", "variable_declarator", "pair_pattern", "member_expression"}:
         return
@@ -387,7 +387,7 @@ def _of_files(node: Node, name: str, arguments: list[Node], names: Names, *, is_
 
 
 def _number(node: Node, names: Names) -> bool:
-    """Whether a descriptor is given as a number above those of output, or as one that is counted up."""
+    """Check whether a file descriptor is a number above 2, or is counted up."""
     value = names.value_of(node)
     counted = (value is not None and value.type == "number") or node.type == "binary_expression"
     counted = counted and UNKNOWN in (names.text(node) or UNKNOWN)
@@ -417,7 +417,7 @@ def _assignment(node: Node, names: Names, own: set[str]) -> Iterator[Finding]:
 
 
 def _find_replaced(left: Node, names: Names, own: set[str]) -> str | None:
-    """The rule for what is replaced for everybody: globals, parts of Node.js' modules, what hangs on a prototype."""
+    """Return the rule for replacing shared objects: globals, parts of Node.js modules, members of prototypes."""
     text, target = node_text(left), names.resolve(left) or ""
     if not target and left.type == "subscript_expression":
         target = f"{names.resolve(left.child_by_field_name('object')) or ''}.*"
@@ -441,7 +441,7 @@ def _find_replaced(left: Node, names: Names, own: set[str]) -> str | None:
 
 
 def _is_prototype(left: Node, names: Names, own: set[str]) -> bool:
-    """Whether a part is put on what stands for a prototype: `const p = Object.getPrototypeOf([]); p.map = …`."""
+    """Check whether an assignment changes a prototype: `const p = Object.getPrototypeOf([]); p.map = …`."""
     value = names.value_of(left.child_by_field_name("object"))
     first = re.split(r"[.\[(]", node_text(value))[0]
     mine = first in own or first in names.declared

@@ -20,13 +20,13 @@ _JOINING = frozenset({"path.join", "path.resolve", "path.posix.join", "path.norm
 
 
 class Names:
-    """The names of one module; its nodes in the order of the text."""
+    """The names of one module; its nodes are in text order."""
 
     def __init__(self, nodes: list[Node]) -> None:
         self._aliases: dict[str, str] = {}
         self._values: dict[str, Node] = {}
         self._bound: Counter[str] = Counter()
-        # As in `verdict.checks.names`: nested expressions would take exponential time.
+        # Cached, as in `verdict.checks.names`: nested expressions would take exponential time.
         self._resolved: dict[tuple[int, int], str | None] = {}
         self._texts: dict[tuple[int, int], str] = {}
         for node in nodes:
@@ -41,19 +41,19 @@ class Names:
         return set(self._bound)
 
     def is_imported(self, name: str) -> bool:
-        """Tell whether a name stands for a module, or for a part of one."""
+        """Check whether a name refers to a module or to a part of one."""
         value = self._values.get(name)
         return name in self._aliases or (value is not None and value.type in {"call_expression", "await_expression"}
                                          and self.resolve(value) is not None)  # fmt: skip
 
     def value_of(self, node: Node | None) -> Node | None:
-        """The expression that a variable is declared with, None for anything else or where there are several."""
+        """Return the expression that a variable is declared with; None for other nodes and for several declarations."""
         if node is None or node.type != "identifier" or self._bound[node_text(node)] != 1:
             return None
         return self._values.get(node_text(node))
 
     def resolve(self, node: Node | None, depth: int = 0) -> str | None:
-        """The dotted name that an expression stands for: `child_process.exec`; None when that is unknown."""
+        """Return the dotted name that an expression refers to, like `child_process.exec`; None if it is unknown."""
         if node is None or depth > _DEPTH:
             return None
         key = node.id, depth
@@ -78,7 +78,7 @@ class Names:
         return None
 
     def text(self, node: Node | None, depth: int = 0) -> str:
-        """The text that an expression stands for, with `UNKNOWN` for each part that is not constant."""
+        """Return the text that an expression evaluates to, with `UNKNOWN` for each part that is not constant."""
         if node is None or depth > _DEPTH:
             return UNKNOWN
         key = node.id, depth
@@ -134,7 +134,7 @@ class Names:
         return f"{base}.{name}"
 
     def _name_loaded(self, node: Node, depth: int) -> str | None:
-        """`require("fs")`, `import("fs")` and `f.bind(…)`."""
+        """Name the result of `require("fs")`, `import("fs")` and `Reflect.get(…)`."""
         function = node.child_by_field_name("function")
         arguments = node.child_by_field_name("arguments")
         if function is None or arguments is None:

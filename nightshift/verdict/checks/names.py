@@ -1,7 +1,7 @@
 """Resolves names and simple expressions of a Python module without running it.
 
-Imports and simple aliases are followed (`import os as o`, `f = o.system`, `getattr(os, "system")`), texts and paths are
-folded as far as they are constant. Scopes are not told apart: a name that is bound twice stands for nothing.
+It follows imports and simple aliases (`import os as o`, `f = o.system`, `getattr(os, "system")`), and folds the
+constant parts of texts and paths. Scopes are not distinguished: a name that is bound twice is unknown.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _DEPTH = 12
 _MOST_CHARS = 20_000
 _PATHS = ("pathlib.Path", "pathlib.PurePath", "pathlib.PosixPath")
 _JOINING = frozenset({"os.path.join", "posixpath.join"})
-# What returns its first argument, as far as the place it names is concerned.
+# Functions that return their first argument as far as the named path is concerned.
 _SAME_PLACE = frozenset({
     "os.path.expanduser", "os.path.abspath", "os.path.realpath", "os.path.normpath", "os.path.expandvars", "os.fspath",
     "builtins.str", "os.fsencode", "os.fsdecode", "shlex.quote",
@@ -36,9 +36,9 @@ class Names:
 
     Attributes:
         nodes: every node of the module, outer before inner.
-        aliases: names that imports bind, with what they stand for.
+        aliases: names that imports bind, each with the dotted name that it refers to.
         parameters: the names of all parameters.
-        bindings: the expressions that names are bound to, in no order that counts.
+        bindings: the expressions that names are bound to, in arbitrary order.
     """
 
     def __init__(self, tree: ast.Module) -> None:
@@ -65,10 +65,10 @@ class Names:
         self._collect()
 
     def resolve(self, node: ast.AST, depth: int = 0) -> str | None:
-        """The dotted name that an expression stands for: `os.system`, `builtins.eval`; None when that is unknown."""
+        """Return the dotted name of an expression, like `os.system` or `builtins.eval`; None if it is unknown."""
         if depth > _DEPTH:
             return None
-        # An expression is met at each level around it; without a memory nested ones would take exponential time.
+        # Cached: each enclosing level asks again, so nested expressions would take exponential time.
         key = id(node), depth
         if key not in self._resolved:
             self._resolved[key] = None
@@ -91,7 +91,7 @@ class Names:
         return None
 
     def text(self, node: ast.AST | None, depth: int = 0) -> str:
-        """The text or path that an expression stands for, with `UNKNOWN` for each part that is not constant."""
+        """Return the text or path of an expression, with `UNKNOWN` for each part that is not constant."""
         if node is None or depth > _DEPTH:
             return UNKNOWN
         key = id(node), depth
@@ -108,7 +108,7 @@ class Names:
         return text[:_MOST_CHARS]
 
     def argv(self, node: ast.AST | None, depth: int = 0) -> tuple[str, ...] | None:
-        """The words of a list or tuple of texts; None when it is neither."""
+        """Return the texts of a list or tuple, None for any other expression."""
         match node:
             case ast.List(elts=items) | ast.Tuple(elts=items):
                 return tuple(self.text(item) for item in items)
@@ -125,7 +125,7 @@ class Names:
         return None
 
     def value_of(self, name: str) -> ast.expr | None:
-        """The one expression that a name is bound to, None when there are several or none."""
+        """Return the one expression that a name is bound to; None if there is none or several."""
         return self._values.get(name) if self._bound[name] == 1 else None
 
     # --- reading the module
@@ -172,7 +172,7 @@ class Names:
         return f"{self._stars[0]}.{name}" if self._stars else None
 
     def _name_called(self, node: ast.Call, depth: int) -> str | None:
-        """Name the result of a call, where that is a module or a part of one."""
+        """Return the name of a call's result if it is a module or a part of one; otherwise None."""
         func = self.resolve(node.func, depth + 1)
         if func == "builtins.getattr" and len(node.args) >= 2:
             base, attr = self.resolve(node.args[0], depth + 1), self.text(node.args[1], depth + 1)
@@ -186,7 +186,7 @@ class Names:
         return None
 
     def _item(self, value: ast.AST, key: ast.AST, depth: int) -> str | None:
-        """`__builtins__["eval"]`, `os.__dict__["system"]`, `sys.modules["os"]`."""
+        """Resolve `__builtins__["eval"]`, `os.__dict__["system"]` and `sys.modules["os"]`."""
         base, name = self.resolve(value, depth + 1), self.text(key, depth + 1)
         if base is None or UNKNOWN in name:
             return None
@@ -218,7 +218,7 @@ class Names:
         return UNKNOWN
 
     def _part(self, node: ast.Subscript, depth: int) -> str:
-        """A text turned round by `[::-1]`, and the environment's HOME."""
+        """Fold a text that `[::-1]` reverses, and the environment's HOME."""
         if self.resolve(node.value, depth) == "os.environ":
             return "~" if self.text(node.slice, depth) == "HOME" else UNKNOWN
         match node.slice:
@@ -262,7 +262,7 @@ def _constant(node: ast.Constant, _depth: int) -> str:
 
 
 def _join_dotted(base: str, attr: str) -> str:
-    """The name of a part of a module; `os.path` and the modules it stands for are one."""
+    """Return the dotted name of a part of a module; `posixpath` becomes `os.path`."""
     dotted = f"{base}.{attr}"
     return dotted.replace("posixpath.", "os.path.", 1) if dotted.startswith("posixpath.") else dotted
 
@@ -279,7 +279,7 @@ def _join_parts(parts: list[str]) -> str:
 
 
 def _list_assigned(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """The names that a statement or a walrus binds, each with its expression where there is one."""
+    """List the names that an assignment or a walrus binds, each with its expression."""
     match node:
         case ast.Assign(targets=targets, value=value):
             for target in targets:

@@ -1,6 +1,7 @@
-"""Notes for whoever reads a change: code that looks at its callers, at tests, or at the processes around it.
+"""Notes odd code for the reader of a change: code that inspects its callers, tests, or the processes around it.
 
-No such code passes for that: copies of tests and replayed calls tell what a result is worth. It is odd all the same.
+Such code cannot make a change pass, because copies of tests and replayed calls show what a result is worth. It is odd
+all the same.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ BY_NAME: dict[str, str] = {
     **dict.fromkeys(("os.register_at_fork", "weakref.finalize"), "python.signals"),
     "importlib.reload": "python.dynamic-import",
 }
-"""Functions that belong to a rule however they are used."""
+"""Functions that match a rule however they are used."""
 _PROCESS_FILES = re.compile(r"/proc/(self|thread-self|\d)|/dev/(fd|shm|pts|ptmx|mem|kmem)\b")
 _READERS = frozenset(
     {"builtins.open", "io.open", "os.open", "pathlib.Path", "os.listdir", "glob.glob", "runpy.run_path"}
@@ -34,7 +35,7 @@ _READERS = frozenset(
 
 
 def look(names: Names, *, is_test: bool) -> Iterator[Finding]:
-    """List what stands out in a module that is no test, or is one."""
+    """List the odd code of a module. A test may read test files."""
     docs = {id(node.value) for node in names.nodes if isinstance(node, ast.Expr)}
     for node in names.nodes:
         match node:

@@ -1,8 +1,8 @@
-"""A change check that warns of code that failed before, by its syntax tree and before anything of it runs.
+"""A change check that warns of code that failed before. It compares syntax trees before anything runs.
 
-A warning holds nothing up: it is a note for the owner, and its lesson is one for the phases that follow, where the
-attempt may see lessons at all (a share of attempts sees none, to know what lessons are worth; these get no warning).
-Only functions that the change wrote or altered are looked at, and tests are not.
+A warning delays nothing. It is a note for the owner and a lesson for the following phases, if the attempt may see
+lessons at all (a share of attempts sees none, to measure what lessons are worth, and gets no warning). Only functions
+that the change wrote or altered are checked, and no tests.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ MOST = 5
 
 
 class PatternCheck:
-    """Asks memory about each new or changed function (`core.ports.ChangeCheck`)."""
+    """Looks up each new or changed function in memory (`core.ports.ChangeCheck`)."""
 
     def __init__(self, memory: LongTermMemory) -> None:
         self._memory = memory
 
     async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
-        """Notes about functions that failed in an earlier task, with what was learned from that.
+        """Return notes on functions that failed in an earlier task, with the lesson from that failure.
 
         Raises:
             StoreError: the database cannot be read or written.
@@ -50,7 +50,7 @@ class PatternCheck:
 
 
 def _list_written(job: ChangeCheckJob) -> Mapping[str, list[Shape]]:
-    """The functions of each changed file that are not in its base."""
+    """Return the functions of each changed file that are not in its base."""
     shapes_by_path = {}
     for path, text in job.change.items():
         if text is None or not path.endswith(".py") or is_test_path(path):

@@ -1,4 +1,4 @@
-"""The severity of a finding: the default of its rule, eased by the task, overruled by the owner's settings."""
+"""The severity of a finding: the rule's default, eased by the task, overruled by the owner's settings."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _LINTERS = re.compile(rf"({'|'.join(Linter)})(\.[\w.-]+)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """The owner's settings for the checker. A rule may be named whole, or by what stands before one of its dots.
+    """The owner's settings for the checker. A rule is named in full, or by a dotted prefix.
 
     Attributes:
-        rules: rule to severity, None for off. The longest name that fits decides, and nothing eases it.
-        repos: rules that hold for no task of a repository.
+        rules: rule to severity, None for off. The longest matching name decides, and nothing eases it.
+        repos: the rules that are switched off for all tasks of a repository.
     """
 
     rules: Mapping[str, Severity | None] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Policy:
         )
 
     def severity(self, finding: Finding, spec: TaskSpec, *, is_test: bool) -> Severity | None:
-        """The severity of a finding for a task; None where the rule does not hold."""
+        """Return the severity of a finding for a task; None if the rule does not apply."""
         if covers(spec.allow, finding.rule):
             return None
         if named := self.names(finding.rule):
@@ -69,25 +69,25 @@ class Policy:
         return _default(finding, spec, is_test=is_test)
 
     def names(self, rule: str) -> list[str]:
-        """The names in the owner's settings that a rule goes by."""
+        """List the names in the owner's settings that match a rule."""
         return [name for name in self.rules if covers((name,), rule)]
 
     def widened(self, spec: TaskSpec) -> TaskSpec:
-        """The task with what its repository allows added to what it allows itself."""
+        """Return the task with the rules that its repository allows added to its own."""
         more = self.repos.get(Path(spec.repo).expanduser().resolve(), ()) if spec.repo and self.repos else ()
         return replace(spec, allow=tuple(dict.fromkeys((*spec.allow, *more)))) if more else spec
 
     @property
     def harmless(self) -> tuple[str, ...]:
-        """The rules that stop nothing any more."""
+        """The rules that the settings reduce to a note or switch off."""
         return tuple(name for name, severity in self.rules.items() if severity in {None, Severity.NOTE})
 
 
 def unknown(name: str, rule_names: Collection[str]) -> str | None:
-    """Say that there is no such rule, with the nearest that there are; None when there is one."""
+    """Return an error for a rule that does not exist, with the nearest names; None if the rule exists."""
     if name in rule_names or name in _GROUPS or _BANDIT.fullmatch(name) or _LINTERS.fullmatch(name):
         return None
-    # Most leave out what stands before the dot: `subprocess` is `python.subprocess`.
+    # The prefix is often left out: `subprocess` means `python.subprocess`.
     near = [each for each in rule_names if each.partition(".")[2] == name]
     near = near or difflib.get_close_matches(name, [*rule_names, *_GROUPS], n=1)
     return f"{name}: there is no such rule" + (f"; did you mean {' or '.join(near[:2])}?" if near else "")

@@ -1,4 +1,4 @@
-"""Reads Python and says what stands out. Nothing is judged here: which finding matters is for the policy."""
+"""Finds suspicious code in Python, without judging it: the policy decides which findings matter."""
 
 from __future__ import annotations
 
@@ -51,17 +51,17 @@ _NATIVE = frozenset({"ctypes", "_ctypes", "cffi", "_cffi_backend"})
 
 
 Hooks = Callable[[Sequence[Command]], Iterable[Finding]]
-"""Tells which of some commands never run; the lines are not its business."""
+"""Returns findings for the commands that never run; their line numbers are set by the caller."""
 
 
 def scan(text: str, hooks: Hooks, *, is_test: bool = False, depth: int = 0) -> list[Finding]:
-    """List what stands out in a module; nothing where it is no Python.
+    """List the suspicious code of a module; empty if the text is not valid Python.
 
     Args:
-        text: the module.
-        hooks: what commands are held against.
-        is_test: it is a test, which may know that it is one.
-        depth: how many texts that are run as code are around it.
+        text: the module's text.
+        hooks: the commands that never run.
+        is_test: true for a test, which may detect that it is one.
+        depth: the number of enclosing texts that are run as code.
     """
     tree = read_tree(text)
     if tree is None:
@@ -75,14 +75,14 @@ def scan(text: str, hooks: Hooks, *, is_test: bool = False, depth: int = 0) -> l
 
 
 def _odd_encoding(text: str) -> Iterator[Finding]:
-    """A declared encoding in which the file says something else than what is read here."""
+    """Report an unusual declared encoding, which may give the file another meaning than the text read here."""
     for number, line in enumerate(text.split("\n", 2)[:2], 1):
         if (match := _ENCODING.match(line[:400])) and match[1].lower().replace("_", "-") not in _USUAL_ENCODINGS:
             yield Finding("python.encoding", number, f"`{match[0].strip()[:60]}`")
 
 
 def commands(text: str) -> list[Command]:
-    """The commands that a module runs, as far as their words are constant."""
+    """List the commands that a module runs, as far as their arguments are constant."""
     tree = read_tree(text)
     if tree is None:
         return []
@@ -96,13 +96,13 @@ def commands(text: str) -> list[Command]:
 
 
 def read_tree(text: str) -> ast.Module | None:
-    """The syntax tree, or None for what is no Python or too large to be read."""
+    """Return the syntax tree; None if the text is not valid Python or too large."""
     if len(text) > MAX_CHARS:
         return None
     try:
         return parse(text)
     except SyntaxError:
-        return parse_quietly(text)  # a warning is an error for some who call, and no reason to see nothing
+        return parse_quietly(text)  # Some callers turn warnings into errors; read the code anyway.
     except (ValueError, RecursionError, MemoryError):
         return None
 
@@ -123,7 +123,7 @@ class _Reader:
 
     @functools.cached_property
     def _looped(self) -> set[int]:
-        """All that stands in a loop."""
+        """The ids of all nodes in loops."""
         loops = (loop for loop in self._names.nodes if isinstance(loop, ast.While | ast.For))
         return {id(inner) for loop in loops for inner in ast.walk(loop)}
 
@@ -171,7 +171,7 @@ class _Reader:
         yield from check_call(node, target, names)
 
     def _code(self, node: ast.Call, target: str) -> Iterator[Finding]:
-        """Text that is run: constant text is read like the rest, other text is told by how it came about."""
+        """Check text that is run as code: scan constant text like the module, report other text by its origin."""
         rule = f"python.{target.removeprefix('builtins.')}"
         text = self._names.text(node.args[0]) if node.args else UNKNOWN
         if UNKNOWN in text:
@@ -183,7 +183,7 @@ class _Reader:
                 yield replace(inner, line=node.lineno)
 
     def _mention(self, node: ast.Attribute | ast.Name) -> Iterator[Finding]:
-        """Functions that are named without being called."""
+        """Report functions that are named without being called."""
         if isinstance(node.ctx, ast.Store):
             return
         if id(node) in self._types:
@@ -215,7 +215,7 @@ class _Reader:
                 yield Finding("python.test-detection", node.lineno, f"`import {top}` outside of tests")
 
     def _compare(self, node: ast.Compare) -> Iterator[Finding]:
-        """`"pytest" in sys.modules`, `"pytest" in sys.argv[0]`."""
+        """Report test detection: `"pytest" in sys.modules`, `"pytest" in sys.argv[0]`."""
         if self._is_test or self._names.text(node.left).strip() not in _TEST_LIBRARIES:
             return
         for side in node.comparators:
@@ -232,7 +232,8 @@ class _Reader:
                 case ast.Subscript(value=value, slice=key):
                     base = self._names.resolve(value)
                     own_name = isinstance(key, ast.Name) and key.id == "__name__"
-                    # `globals()["x"] = …` is the module's own table, although built-ins are found through it.
+                    # `globals()["x"] = …` sets a name of the module itself, although `globals()` resolves to the
+                    # built-ins here.
                     swapped = base in {"builtins", "sys.modules"} and not own_name and not isinstance(value, ast.Call)
                     rule = "python.swap" if swapped or base in _TABLES else None
                 case _:
@@ -242,7 +243,7 @@ class _Reader:
 
 
 def _swap(base: str, attr: str) -> str | None:
-    """The rule that an assignment to an attribute of something imported belongs to."""
+    """Return the rule for an assignment to an attribute of an imported object."""
     if base.startswith("builtins") or (base == "sys" and attr in _HOOKS) or base in _SHARED:
         return "python.swap"
     if base.partition(".")[0] in _FRAMEWORKS or (base == "warnings" and attr in _WARNERS):
@@ -254,7 +255,7 @@ def _swap(base: str, attr: str) -> str | None:
 
 
 def _annotations(node: ast.AST) -> Iterator[ast.expr]:
-    """List nodes at which a name stands for a type and nothing happens."""
+    """List the annotation nodes, in which a name only stands for a type."""
     match node:
         case ast.arg(annotation=ast.expr() as note) | ast.AnnAssign(annotation=note):
             yield note

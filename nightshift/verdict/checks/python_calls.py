@@ -1,8 +1,8 @@
-"""Sorts calls and mentions of known functions by rule, and tells which commands a call runs.
+"""Sorts calls and mentions of known functions by rule, and finds the commands that a call runs.
 
-Commands are the words of `subprocess`, texts of `os.system`, and deletions as the `rm` that they are. Of text that is
-run as code it tells apart what a function puts together itself: `eval(text)` of an argument runs whatever a caller
-sends; `eval(str(a) + op + str(b))` is a clumsy way to compute. Both can go wrong, but only the first lets others in.
+Commands are the arguments of `subprocess`, the texts of `os.system`, and deletions, which count as `rm`. Text that is
+run as code is treated differently if the function assembles it: `eval(text)` of an argument runs whatever a caller
+sends; `eval(str(a) + op + str(b))` is a clumsy way to compute. Both can go wrong, but only the first lets outsiders in.
 """
 
 from __future__ import annotations
@@ -70,15 +70,15 @@ _WRITERS = frozenset({"write_text", "write_bytes", "touch", "mkdir"})
 
 
 def find_rule(target: str) -> str | None:
-    """The rule that a function belongs to, however it is used."""
+    """Return the rule that a function belongs to, however it is used; None if there is none."""
     if target.startswith(_EXECS):
         return "python.os-exec"
-    # Of a few a part tells as much as the whole: `gc.callbacks.append`.
+    # For some objects, any member counts like the object: `gc.callbacks.append`.
     return _BY_NAME.get(target) or odd_code.BY_NAME.get(target.rpartition(".")[0])
 
 
 def check_call(node: ast.Call, target: str | None, names: Names) -> Iterator[Finding]:
-    """List what stands out in a call. Text that is run as code is looked at elsewhere."""
+    """List the findings of a call. Text that is run as code is checked elsewhere."""
     for rule in _rules(node, target, names):
         yield Finding(rule, node.lineno, f"`{_short(node, target)}`")
 
@@ -113,7 +113,7 @@ def _of_system(node: ast.Call, target: str, args: list[str]) -> Iterator[str]:
 
 
 def _dynamic(node: ast.Call, target: str, args: list[str], names: Names) -> Iterator[str]:
-    """Names that are only known when it runs."""
+    """List the rules for names that are only known at run time."""
     if target == "builtins.__import__" and UNKNOWN in (args or [UNKNOWN])[0]:
         yield "python.import-builtin"
     elif target in {"importlib.import_module", "importlib.__import__"} and args and UNKNOWN in args[0]:
@@ -127,7 +127,7 @@ def _dynamic(node: ast.Call, target: str, args: list[str], names: Names) -> Iter
 
 
 def _of_path(node: ast.Call, names: Names) -> Iterator[str]:
-    """Methods of `pathlib.Path`."""
+    """List the rules for methods of `pathlib.Path`."""
     if not isinstance(node.func, ast.Attribute):
         return
     attr = node.func.attr
@@ -148,7 +148,7 @@ def _writes(node: ast.Call, args: list[str]) -> bool:
 
 
 def _open_to_all(mode: str) -> bool:
-    """Tell whether a mode lets everybody write, or runs with the owner's rights."""
+    """Check whether a mode lets everybody write, or runs a file with its owner's or group's rights."""
     return mode.isdigit() and bool(int(mode) & 0o6002)
 
 
@@ -158,7 +158,7 @@ def _short(node: ast.Call, target: str | None) -> str:
 
 
 def show(node: ast.AST) -> str:
-    """A node as source; an ellipsis for what is nested too deeply to be written out."""
+    """Return a node as source; an ellipsis if it is nested too deeply."""
     try:
         return ast.unparse(node)
     except RecursionError:
@@ -166,7 +166,7 @@ def show(node: ast.AST) -> str:
 
 
 def list_started(text: str) -> dict[int, tuple[str, ...]]:
-    """Of calls of a module that start a program function, callee and program, by the line that they begin in."""
+    """Return function, callee and program of each call that starts a program, by the line where the call begins."""
     tree = parse_quietly(text)
     waiting: list[tuple[ast.AST, str]] = [(tree, "")] if tree else []
     started = dict[int, tuple[str, ...]]()
@@ -181,14 +181,14 @@ def list_started(text: str) -> dict[int, tuple[str, ...]]:
 
 
 def _program(words: ast.expr) -> str:
-    """The first of the words of a command."""
+    """Return the first argument of a command."""
     while isinstance(words, ast.BinOp):
         words = words.left
     return show(words.elts[0] if isinstance(words, ast.List | ast.Tuple) and words.elts else words)
 
 
 def commands_of(node: ast.Call, target: str, names: Names) -> list[Command]:
-    """The commands that a call runs, as far as their words can be known; none for other calls."""
+    """List the commands that a call runs, as far as their arguments are known; empty for other calls."""
     args = node.args
     if target in SHELL_TEXT:
         return _text(args[0] if args else None, names)
@@ -203,14 +203,14 @@ def commands_of(node: ast.Call, target: str, names: Names) -> list[Command]:
 
 
 def removal(node: ast.Call, target: str, names: Names) -> list[Command]:
-    """A deletion as a command."""
+    """Return a deletion as an `rm` command; empty for other calls."""
     if target not in REMOVERS or not node.args:
         return []
     return [Command(argv=("rm", "-r", "--", names.text(node.args[0])))]
 
 
 def is_shell(node: ast.Call) -> bool:
-    """Tell whether a call of subprocess asks for a shell, or may."""
+    """Check whether a call of subprocess uses a shell, or may use one."""
     values = [keyword.value for keyword in node.keywords if keyword.arg == "shell"]
     return bool(values) and not (isinstance(values[0], ast.Constant) and not values[0].value)
 
@@ -247,7 +247,7 @@ def _of_list(args: list[ast.expr], target: str, names: Names) -> list[Command]:
 
 
 def list_built_names(names: Names) -> set[str]:
-    """The variables of a module that are never bound to anything but text put together out of parts."""
+    """Return the variables of a module that are only ever bound to assembled text."""
     built, other = set[str](), set(names.parameters)
     for name, value in (*names.bindings, *_further(names)):
         (built if is_assembled(value, names) else other).add(name)
@@ -255,7 +255,7 @@ def list_built_names(names: Names) -> set[str]:
 
 
 def is_assembled(node: ast.expr, names: Names) -> bool:
-    """Tell whether an expression puts a text together; a text with nothing but one value in it does not."""
+    """Check whether an expression assembles a text from parts; a text of a single value does not count."""
     match node:
         case ast.Constant():
             return True

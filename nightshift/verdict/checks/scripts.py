@@ -1,6 +1,6 @@
-"""Finds the shell in files that are none: scripts, recipes of a Makefile, scripts of a package.json, Dockerfiles.
+"""Finds shell text in scripts, Makefile recipes, package.json scripts and Dockerfiles.
 
-Each comes as lines with their numbers, so that a finding names the line it is about.
+Each text comes with its line number, so that a finding names the right line.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _RUN = re.compile(r"^\s*RUN\s+(.*)$", re.IGNORECASE)
 
 
 def interpreter(path: str, text: str) -> str | None:
-    """Tell the language of a file: `python`, `shell`, `javascript`; None for other files. The ending decides first."""
+    """Return the language of a file: `python`, `shell`, `javascript` or None. The extension takes precedence."""
     ending = PurePosixPath(path).suffix.lower()
     if ending in {".py", ".pyw", ".pyi"}:
         return "python"
@@ -33,7 +33,7 @@ def interpreter(path: str, text: str) -> str | None:
 
 
 def shells(path: str, text: str) -> Iterator[tuple[int, str]]:
-    """The shell texts in a file, each with the line on which it begins."""
+    """List the shell texts in a file, each with its first line."""
     name = PurePosixPath(path).name
     if interpreter(path, text) == "shell":
         yield 1, text
@@ -46,12 +46,12 @@ def shells(path: str, text: str) -> Iterator[tuple[int, str]]:
 
 
 def _recipes(text: str) -> Iterator[tuple[int, str]]:
-    """The recipe lines of a Makefile, with its plain variables put in; each is a shell of its own."""
+    """List the recipe lines of a Makefile with its plain variables filled in; each line is a shell of its own."""
     values = dict[str, str]()
     for number, line in _join_lines(text):
         if line.startswith("\t"):
             recipe = _MAKE_VARIABLE.sub(lambda m: values.get(m[1] or m[2], m[0]), line.lstrip("\t @-+"))
-            # What make would not know either stays unknown; `$$` is a dollar sign of the shell.
+            # Unknown make variables become shell variables; `$$` is a dollar sign of the shell.
             yield number, _MAKE_VARIABLE.sub(r"${\1\2}", recipe).replace("$$", "$")
         elif (match := _MAKE_ASSIGNED.match(line)) and "$(" not in match[2]:
             values[match[1]] = match[2].strip()
@@ -75,7 +75,7 @@ def _image_steps(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _join_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines, those that end with a backslash together with the next."""
+    """List the lines, with those that end in a backslash joined to the next."""
     start, held = 0, ""
     for number, line in enumerate(text.split("\n"), 1):
         start = start or number

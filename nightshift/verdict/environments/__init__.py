@@ -1,1 +1,1 @@
-"""The packages that a task's code runs with: distributions, wheels and layers, and who asks for them."""
+"""The packages that a task's code runs with: distributions, wheels and layers, and the code that requests them."""

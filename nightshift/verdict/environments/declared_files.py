@@ -1,7 +1,7 @@
-"""The files in which a repository declares what it needs, as a run sees them: those of the base, with a change on top.
+"""The files in which a repository declares its dependencies, as a run sees them: the base with a change on top.
 
-A task of a project sees its folder as the root. What stands above it counts as well, for a lock may lie at the root of
-the whole; so paths here are those of the whole repository.
+A task of a project sees its folder as the root. Files above it count as well, because a lock may be at the root of the
+repository. So paths here are relative to the whole repository.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from nightshift.core.tasks.task import Change
 from nightshift.core.text.encoding import decode
 
 MOST_BYTES = 32 << 20
-"""A file that is larger declares nothing."""
+"""Larger files are ignored."""
 _DEPTH = 2
 
 
 class DeclaredFiles:
-    """Reads what may declare something.
+    """Reads files that may declare dependencies.
 
     Args:
-        tree: of the base, or a part of it.
-        change: what lies over it, by the paths of that part.
+        tree: the base, or a part of it.
+        change: the change on top, with paths relative to that part.
     """
 
     def __init__(self, tree: Tree, change: Change | None = None) -> None:
@@ -45,11 +45,11 @@ class DeclaredFiles:
 
     @property
     def describe(self) -> str:
-        """The tag nearest to the base, as `core.code.tree.Tagged` has it; empty where there is none."""
+        """The tag nearest to the base, as in `core.code.tree.Tagged`; empty if there is none."""
         return self._tree.describe() if isinstance(self._tree, Tagged) else ""
 
     def text(self, path: str) -> str | None:
-        """The text of a file; None where there is none, or a huge one."""
+        """Return the text of a file; None if it is missing or too large."""
         if path in self._over:
             return self._over[path]
         if path not in self._tree.entries():
@@ -58,10 +58,10 @@ class DeclaredFiles:
         return decode(content) if len(content) <= MOST_BYTES else None
 
     def nearest(self, names: Collection[str]) -> str | None:
-        """The folder that has a file of one of these names, with a slash at its end: empty for the root.
+        """Return the folder that has a file of one of these names, with a trailing slash; empty for the root.
 
-        The part's own folder comes first, then the root. Where neither has one, the only folder near the root of the
-        part counts that does; None where there is none, or more than one.
+        The part's own folder comes first, then the root. If neither has such a file, a folder near the root of the part
+        counts if it is the only one; otherwise None.
         """
         for folder in dict.fromkeys((self.folder, "")):
             if any(f"{folder}{name}" in self.paths for name in names):
@@ -72,5 +72,5 @@ class DeclaredFiles:
 
 
 def over(tree: Tree, change: Change) -> Listing[str]:
-    """The paths of a tree with a change on top."""
+    """Return the paths of a tree with a change on top."""
     return listing_of(tree.entries()).patch({path: text if text is None else "" for path, text in change.items()})

@@ -1,7 +1,7 @@
-"""Writes packages that a change was allowed into the dependency file beside it, so that a fresh clone installs them.
+"""Adds the packages that a change was allowed to the dependency file, so that a fresh clone installs them.
 
-A line is pinned to the version that the change was judged with. What a file names already is never named again. Where
-it is not clear which file counts, or it cannot be changed without doubt, nothing is written.
+A line is pinned to the version that the change was judged with. A package that a file already names is not added again.
+If it is unclear which file counts, or if the file cannot be changed safely, nothing is written.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*')
 def with_packages(
     files: Mapping[str, str], packages: Mapping[str, str], *, create: bool, may_pin: bool
 ) -> dict[str, str]:
-    """The dependency files that change so that all packages are declared, path to new text.
+    """Return the dependency files that must change so that all packages are declared, path to new text.
 
     Args:
-        files: the files of the repository that declare packages (`distributions.is_declaration`), path to text.
-        packages: name to the exact version; an empty one is written without.
-        create: whether a requirements.txt is made where no file declares anything.
-        may_pin: whether a line of requirements.txt that names a package without a version gets it.
+        files: the repository's files that declare packages (`distributions.is_declaration`), path to text.
+        packages: name to exact version; a package with an empty version is written without one.
+        create: whether to create requirements.txt if no file declares anything.
+        may_pin: whether a line of requirements.txt that names a package without a version gets the version.
     """
     declared = list_declared(files)
     missing = {name: version for name, version in packages.items() if normalise(name) not in declared}
@@ -49,7 +49,7 @@ def _line(name: str, version: str) -> str:
 
 
 def _target(files: Mapping[str, str], *, create: bool) -> str | None:
-    """The one file that counts; None where there is none, or more than one."""
+    """Return the one file that counts; None if there is none or more than one."""
     candidates = [path for path in (REQUIREMENTS, PYPROJECT) if path in files]
     if PYPROJECT in candidates and _read_list(files[PYPROJECT]) is None:
         candidates.remove(PYPROJECT)
@@ -59,7 +59,7 @@ def _target(files: Mapping[str, str], *, create: bool) -> str | None:
 
 
 def _read_list(text: str) -> list[str] | None:
-    """The list `project.dependencies` of a pyproject.toml; None where it has none of its own."""
+    """Return the list `project.dependencies` of a pyproject.toml; None if it has none."""
     try:
         project: Any = tomllib.loads(text).get("project")
     except (tomllib.TOMLDecodeError, RecursionError):
@@ -82,7 +82,7 @@ def _append(text: str, lines: list[str]) -> str:
 
 
 def _in_pyproject(text: str, lines: list[str]) -> str | None:
-    """The text with more entries at the end of `project.dependencies`; None where that cannot be done for certain."""
+    """Return the text with entries added to `project.dependencies`; None if that is not certain to be right."""
     before = _read_list(text) or []
     for start in _LIST.finditer(text):
         end = _end_of_list(text, start.end())
@@ -107,7 +107,7 @@ def _in_pyproject(text: str, lines: list[str]) -> str | None:
 
 
 def _with_comma(head: str, comma: str) -> str:
-    """The comma stands before a comment that ends the last line."""
+    """Add a comma after the last entry, before a comment that ends the line."""
     if not comma:
         return head
     last = head.rpartition("\n")[2]

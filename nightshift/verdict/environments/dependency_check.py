@@ -1,9 +1,9 @@
-"""The check of packages: what the sandbox lacks is installed if the owner allows it, asked of him, or sent back.
+"""The check of packages: installs packages that the sandbox lacks if the owner allows it, asks the owner, or refuses.
 
-What he named in the settings or with the task, and what he granted, is installed from wheels into a layer that runs see
-read-only. Anything else becomes a question, with the file that wants it and what the index says of it. A name that the
-index does not have is the model's mistake and goes back to it. Files that the owner wrote himself are trusted to be
-sound: for a module of theirs that no table knows nothing is asked, since it is likely one that the task is to write.
+Packages that the owner named in the settings or with the task, or granted, are installed from wheels into a layer that
+runs see read-only. Any other package becomes a question, with the file that imports it and the index's description. A
+name that the index does not have is the model's mistake and goes back to it. Files that the owner wrote are trusted: if
+they import a module that no table knows, nothing is asked, because the task is probably to write it.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ _STDLIB = "import json, sys; print(json.dumps(sorted(sys.stdlib_module_names)))"
 
 
 class DependencyCheck:
-    """Sees to the packages of changes; any number at the same time.
+    """Handles the packages of changes; any number at the same time.
 
     Args:
-        layers: makes and keeps what is installed.
-        runtime: what every run has.
+        layers: makes and caches the installed packages.
+        runtime: the packages that every run has.
         allowed: distributions that any task may use, as `name` or `name==version`.
-        emit: takes an event when something was installed.
-        clock: the time, for looking again at an index that does not answer.
-        environments: what repositories declare, which their runs have.
+        emit: receives an event when something was installed.
+        clock: the time, to decide when an index that did not answer is asked again.
+        environments: the dependencies that repositories declare and their runs have.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class DependencyCheck:
         self._looked_up = OrderedDict[str, Wheel | str]()
 
     async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
-        """List what must be mended, what the owner must decide, and the packages that the run may use.
+        """List faults to fix, questions for the owner, and the packages that the run may use.
 
         Raises:
             Parked: the package index does not answer.
@@ -123,9 +123,9 @@ class DependencyCheck:
     async def _install(
         self, job: ChangeCheckJob, survey: PackageSurvey, packages: Iterable[WantedPackage]
     ) -> Layer | Finding | None:
-        """The layer of all that is wanted and allowed; what the owner named or approved is in it in any case.
+        """Make the layer of all wanted and allowed packages, and of those that the owner named or approved.
 
-        What the base declares is in its environment.
+        Packages that the base declares are left out: they are in its environment.
         """
         named = {normalise(name) for name in job.spec.packages}
         named -= survey.declared.keys() if job.environment else set()
@@ -165,7 +165,7 @@ class DependencyCheck:
         if self._may_use(job, package) or not (package.written or package.is_known):
             return None
         if job.environment and not package.written:
-            return None  # what the owner declared is there; what his own files want besides was not there before either
+            return None  # Declared packages are there; other imports of the owner's files were missing before too.
         index_answer = await self._look_up(wanted)
         if isinstance(index_answer, str):
             text = f"the module {need.module} is no file of the tree, and {index_answer}"
@@ -174,7 +174,7 @@ class DependencyCheck:
         return Ask(kind=AskKind.PACKAGE, subject=_subject(wanted), question=question)
 
     async def _look_up(self, wanted: Requirement) -> Wheel | str | None:
-        """Look a name up in the index: its package, or why there is none; None while the index does not answer."""
+        """Return a name's package in the index, or why there is none; None if the index does not answer."""
         if wanted.key not in self._looked_up:
             try:
                 self._looked_up[wanted.key] = await self._layers.wheels.look_up(str(wanted))
@@ -183,7 +183,7 @@ class DependencyCheck:
             except Unreachable:
                 return None
         index_answer = self._looked_up[wanted.key]
-        while len(self._looked_up) > REMEMBERED:  # a model may dream up a new name every day
+        while len(self._looked_up) > REMEMBERED:  # A model may invent any number of names.
             self._looked_up.popitem(last=False)
         return index_answer
 
@@ -194,7 +194,7 @@ class DependencyCheck:
 
 
 def list_provided(runtime: Runtime) -> frozenset[str]:
-    """The top-level modules that every run has: those of the interpreter inside, and of the libraries shown with it."""
+    """Return the top-level modules that every run has: those of the interpreter inside and of the mounted libraries."""
     argv = [*launcher.drop_root(), *runtime.python, "-I", "-S", "-B", "-c", _STDLIB]
     try:
         done = subprocess.run(argv, env=launcher.ENV, cwd="/", capture_output=True, timeout=30, check=True)
@@ -205,7 +205,7 @@ def list_provided(runtime: Runtime) -> frozenset[str]:
 
 
 def modules_in(folder: Path) -> frozenset[str]:
-    """The top-level modules that a folder of libraries brings."""
+    """Return the top-level modules in a folder of libraries."""
     paths = (path for path in folder.iterdir() if path.is_dir() or path.suffix in {".py", ".so"})
     return frozenset(path.name.partition(".")[0] for path in paths if not path.name.endswith((".dist-info", ".data")))
 

@@ -1,7 +1,7 @@
-"""Names the distribution that brings a module: a table where the names differ, and the owner's own files.
+"""Finds the distribution that contains a module, by a table of differing names and the owner's own files.
 
-A name that no table and no file of the owner's knows is taken as it is, because most packages are named after their
-module; such a guess is marked, and is worth a question to the owner but never an installation.
+A name that is in neither is used as it is, because most packages are named after their module. Such a guess is marked:
+it may become a question to the owner, but never an installation.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _REQUIREMENT_FILES = re.compile(r"^(?:[\w.-]*requirements[\w.-]*\.(?:txt|in)|req
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requirement:
-    """A distribution, and which versions of it will do; the text is as pip takes it."""
+    """A distribution and its acceptable versions; `str()` gives it in pip's syntax."""
 
     name: str
     specifier: str = ""
 
     @property
     def key(self) -> str:
-        """The name in its normal form."""
+        """The name in normal form."""
         return normalise(self.name)
 
     def __str__(self) -> str:
@@ -43,19 +43,19 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """The distribution of a module; `is_known` tells that it is no guess."""
+    """The distribution of a module; `is_known` is false for a guess."""
 
     requirement: Requirement
     is_known: bool
 
 
 def normalise(name: str) -> str:
-    """A distribution's name in the normal form of PEP 503."""
+    """Return a distribution's name in the normal form of PEP 503."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def requirement(text: str) -> Requirement | None:
-    """Read a line of a requirements file; None where it names no distribution by name and versions alone."""
+    """Parse a line of a requirements file; None if it is not a name with optional versions."""
     match = _REQUIREMENT.match(text.partition(" #")[0])
     if match is None:
         return None
@@ -63,17 +63,17 @@ def requirement(text: str) -> Requirement | None:
 
 
 def is_known(wanted: Requirement) -> bool:
-    """Tell whether a distribution is one of those known here."""
+    """Check whether a distribution is in the tables."""
     return wanted.key in _KNOWN
 
 
 def is_declaration(path: str) -> bool:
-    """Tell whether a file may name the distributions that a repository needs."""
+    """Check whether a file may declare the distributions that a repository needs."""
     return path == "pyproject.toml" or _REQUIREMENT_FILES.match(path) is not None
 
 
 def declarations(paths: Listing[str]) -> list[str]:
-    """Those of some files that are declarations; most are none by their endings."""
+    """Return the paths that are declarations. The extension excludes most paths quickly."""
     return [path for path in paths.having(ending_of, ".txt", ".in", ".toml") if is_declaration(path)]
 
 
@@ -84,15 +84,15 @@ def list_declared(files: Mapping[str, str]) -> dict[str, Requirement]:
 
 
 def source_of(module: str, names: Iterable[str], allowed: Mapping[str, Requirement]) -> Source | None:
-    """The distribution that brings a module.
+    """Return the distribution that contains a module.
 
     Args:
         module: its dotted name.
-        names: what is imported from it.
-        allowed: distributions that the owner named, by normal form; their spelling and versions are taken.
+        names: the names that are imported from it.
+        allowed: distributions that the owner named, by normal form; their spelling and versions are used.
 
     Returns:
-        None where many distributions share the name and nothing tells which one is meant.
+        None if many distributions share the name and it is unclear which one is meant.
     """
     dotted = _name_module(module, names)
     top = dotted.partition(".")[0]
@@ -125,7 +125,7 @@ def _lines(path: str, text: str) -> Iterator[str]:
 
 
 def _name_module(module: str, names: Iterable[str]) -> str:
-    """The module, with the first imported name where the module is shared by many distributions."""
+    """Return the module, extended by the first imported name if many distributions share the module."""
     first = next(iter(names), "")
     return f"{module}.{first}" if first not in {"", "*"} and (module in SHARED or module == "google") else module
 
@@ -144,5 +144,5 @@ def _list_sharers(dotted: str) -> tuple[str, ...]:
 
 
 def _variants(top: str) -> tuple[str, ...]:
-    """Names that a distribution of this module often has; only the owner's files can make one of them count."""
+    """Return usual names for a distribution of this module; they only count if the owner's files name them."""
     return (f"python-{top}", f"py-{top}", f"py{top}", f"{top}-python", f"django-{top}", f"flask-{top}")

@@ -1,4 +1,4 @@
-"""Reads `.nightshift/environment.yaml`, in which a repository says what its tests need beside its declared packages."""
+"""Reads `.nightshift/environment.yaml`, which declares what a repository's tests need in addition to its packages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_CHARS, MOST_SERVICES, MOST_PACKAGES = 64 << 10, 8, 200
 RESERVED = re.compile(
     r"(?i:PATH|HOME|TMPDIR|LANG|ENV|IFS|SHELL|VIRTUAL_ENV|CGO_.*|GO[A-Z]+|(?:LD|DYLD|PYTEST|NODE|BASH|NIGHTSHIFT)_.*|PYTHON.*)"
 )
-"""Variables that steer interpreters, test runners or Nightshift itself."""
+"""Variables that control interpreters, test runners or Nightshift itself."""
 _NAME = r"^[a-z][a-z0-9-]{0,30}$"
 _VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]{0,99}$"
 _Command = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=4000)]
@@ -55,7 +55,7 @@ def _refuse_steering(names: dict[str, str]) -> dict[str, str]:
 
 
 class ReadyIn(_Strict):
-    """The sign that a service is ready: one of three."""
+    """The sign that a service is ready: exactly one of the three."""
 
     port: Annotated[StrictInt, Field(ge=1024, le=65_535)] | None = None
     command: _Command | None = None
@@ -69,7 +69,7 @@ class ReadyIn(_Strict):
 
 
 class ServiceIn(_Strict):
-    """One service as a person writes it."""
+    """A service as it is written in the file."""
 
     start: _Command
     prepare: _Command | None = None
@@ -83,7 +83,7 @@ class ServiceIn(_Strict):
     _steers_nothing = field_validator("exports")(_refuse_steering)
 
     def named(self, name: str) -> Service:
-        """The service under its name."""
+        """Return the service under its name."""
         return Service(
             name=name, start=self.start, prepare=self.prepare or "", port=self.ready.port or 0,
             command=self.ready.command or "", output=self.ready.output or "", environment=self.environment,
@@ -92,7 +92,7 @@ class ServiceIn(_Strict):
 
 
 class EnvironmentFile(_Strict):
-    """The whole file."""
+    """The content of the file."""
 
     packages: Annotated[list[str], Field(max_length=MOST_PACKAGES)] = Field(default_factory=list)
     env: _Variables = Field(default_factory=dict)
@@ -124,22 +124,22 @@ class EnvironmentFile(_Strict):
 
     @property
     def all_services(self) -> tuple[Service, ...]:
-        """In the order in which they are started: that of the file."""
+        """Return the services in the order in which they start, which is the order of the file."""
         return tuple(service.named(name) for name, service in self.services.items())
 
 
 def find(files: DeclaredFiles) -> str | None:
-    """The path of the file that counts: that of the project, or that of the whole repository; None without any."""
+    """Return the path of the file that counts: the project's, else the whole repository's; None without any."""
     places = dict.fromkeys((files.folder, ""))
     paths = (f"{folder}{FOLDER}/{name}" for folder in places for name in NAMES)
     return next((path for path in paths if path in files.paths), None)
 
 
 def read(text: str) -> EnvironmentFile:
-    """The content of the file.
+    """Parse the file.
 
     Raises:
-        SandboxError: names the fields that are wrong, and what each takes.
+        SandboxError: names the invalid fields and their accepted values.
     """
     return _check(_load(text))
 
@@ -162,14 +162,14 @@ def _check(content: object) -> EnvironmentFile:
 
 
 def packages_of(files: DeclaredFiles) -> tuple[str, list[str]]:
-    """The file's path, and the packages that it names, whatever faults its services have."""
+    """Return the file's path and its packages, even if its services are invalid."""
     path = find(files)
     text = files.text(path) if path else None
     try:
         content = _load(text or "")
         named = content.get("packages", []) if isinstance(content, dict) else []
         return path or "", _check({"packages": named}).packages
-    except SandboxError:  # told where its services are read
+    except SandboxError:  # Reported when the services are read.
         return path or "", []
 
 

@@ -1,7 +1,7 @@
-"""Fetches the modules that `go.mod` and `go.sum` name, by Go's own means; nothing of them is built or executed.
+"""Downloads the modules that `go.mod` and `go.sum` name, with Go's own tools; nothing is built or executed.
 
-Each module must be the one that `go.sum` has the digest of, and comes from the owner's module proxy alone: never from a
-repository by git or another program.
+Each module must match its digest in `go.sum`. Modules come only from the owner's module proxy, never from a repository
+by git or another program.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from nightshift.verdict.environments.wheels import INSTALL_S, Unreachable, call,
 
 INSIDE = "/opt/go-modules"
 MOST_MB = 4096
-"""Room on the disk for the modules of one environment."""
+"""Megabytes that the modules of one environment may use on disk."""
 _FORMAT = "1"
 _MOD, _SUM = "go.mod", "go.sum"
 _PROXY = "https://proxy.golang.org"
@@ -36,8 +36,8 @@ class GoModules:
     """Makes the module caches of repositories.
 
     Args:
-        go: the toolchain; without one no environment has modules of Go.
-        environ: where the module proxy is found (`GOPROXY`), and proxies of the network.
+        go: the toolchain; without one, environments have no Go modules.
+        environ: the variables with the module proxy (`GOPROXY`) and network proxies.
     """
 
     kind = "go"
@@ -49,7 +49,7 @@ class GoModules:
         self._environ = {**installers_environment(environ), **ENV, **_CLOSED, "GOPROXY": ",".join(proxies) or _PROXY}
 
     def recipe(self, files: DeclaredFiles) -> Recipe | None:
-        """Read what the files of a commit declare; None without `go.sum`, or where the modules lie in `vendor/`."""
+        """Read the declarations of a commit; None without `go.sum`, or if the modules are in `vendor/`."""
         folder = files.nearest((_MOD,))
         if self._go is None or folder is None or f"{folder}vendor/modules.txt" in files.paths:
             return None
@@ -62,11 +62,11 @@ class GoModules:
         )
 
     async def fill(self, recipe: Recipe, folder: Path) -> Made:
-        """Fetch the modules.
+        """Download the modules.
 
         Raises:
             Unreachable: the module proxy does not answer.
-            SandboxError: they cannot be had, or are not those of `go.sum`.
+            SandboxError: the modules cannot be downloaded, or do not match `go.sum`.
         """
         assert self._go, "a recipe is made where there is a toolchain"
         with tempfile.TemporaryDirectory(prefix=orphans.prefix("go")) as scratch:
@@ -89,7 +89,7 @@ class GoModules:
         )
 
     async def shown(self, recipe: Recipe, note: Made, folder: Path, files: DeclaredFiles, runtime: Runtime) -> Runtime:  # noqa: ARG002 (the interface)
-        """The runtime with the modules, which builds find offline."""
+        """Return the runtime with the modules mounted, so that builds find them offline."""
         return replace(
             runtime,
             mounts=(*runtime.mounts, Mount(host=folder, inside=INSIDE)),
@@ -107,13 +107,13 @@ def _lines(text: str) -> set[str]:
 
 
 def _modules(folder: Path) -> list[tuple[str, str]]:
-    """The modules of a cache, each with its version."""
+    """List the modules of a cache, each with its version."""
     top = folder / "cache" / "download"
     archives = (path.relative_to(top).as_posix().partition("/@v/") for path in top.rglob("@v/*.zip"))
     return sorted((_unescape_name(name), version.removesuffix(".zip")) for name, _, version in archives)
 
 
 def _unescape_name(name: str) -> str:
-    """A module's path: in the cache, `!a` stands for `A`."""
+    """Return a module's path from its name in the cache, where `!a` means `A`."""
     parts = name.split("!")
     return parts[0] + "".join(part[:1].upper() + part[1:] for part in parts[1:])

@@ -1,8 +1,8 @@
-"""Packages for runs, as read-only folders that are shown inside the sandbox: made once, kept, and swept when unused.
+"""Packages for runs, as read-only folders that are mounted in the sandbox: made once, cached, and swept when unused.
 
-A folder holds exactly the wheels its name was made of (`verdict.environments.store` keeps it). Nothing in it runs by
-itself: no `.pth` file, no `sitecustomize`, no module under the name of one of the standard library is kept, and it
-comes last on the import path.
+A folder contains exactly the wheels that its name is derived from (`verdict.environments.store` stores it). Nothing in
+it runs automatically or hides the standard library: `.pth` files, `sitecustomize` and modules with names of the
+standard library are removed, and the folder comes last on the import path.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nightshift.verdict.environments.wheels import Wheel, Wheels, call
 
 INSIDE = "/opt/packages"
 KEEP_MB = 2048
-"""How large all layers together may be; those that were used longest ago go first."""
+"""Megabytes that all layers together may use; the least recently used go first."""
 COMPILE_S = 300.0
 _FORMAT = "2"
 _PROGRAM = b"\x7fELF"
@@ -34,7 +34,7 @@ _RUNS_BY_ITSELF = ("sitecustomize", "usercustomize")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """A folder of packages; `new` tells that it was made just now."""
+    """A folder of packages; `new` is true if it was just made."""
 
     folder: Path
     wheels: tuple[Wheel, ...]
@@ -42,23 +42,23 @@ class Layer:
 
     @property
     def mount(self) -> Mount:
-        """How it is shown inside."""
+        """The mount of the folder inside the sandbox."""
         return Mount(host=self.folder, inside=INSIDE)
 
     @property
     def packages(self) -> dict[str, str]:
-        """Name to version."""
+        """Package name to version."""
         return {wheel.name: wheel.version for wheel in self.wheels}
 
 
 class LayerStore:
-    """Makes and keeps layers for one runtime.
+    """Makes and stores layers for one runtime.
 
     Args:
-        folder: where they are kept; see `FolderStore`.
-        runtime: the interpreter that will import them, and the libraries that are there anyway.
-        environ: where the package index is found; see `Wheels`.
-        clock: the time, for the sweeping.
+        folder: the storage folder; see `FolderStore`.
+        runtime: the interpreter that will import the packages, and the libraries that are always there.
+        environ: the variables with the package index; see `Wheels`.
+        clock: the time, for sweeping.
 
     Raises:
         SandboxError: the folder cannot be made.
@@ -69,10 +69,10 @@ class LayerStore:
         self.wheels = Wheels(runtime.series, environ=environ, pins=pins(runtime))
 
     async def satisfy(self, requirements: Sequence[str]) -> Layer:
-        """The layer of these packages and all that they depend on.
+        """Return the layer of these packages and all their dependencies.
 
-        The same question gets the same answer as long as its answer is in use, so that a task is not judged by other
-        versions than it was written with, and goes on when the index is away.
+        The same requirements resolve to the same versions as long as the result is in use. So a task is judged by the
+        versions that it was written with, and continues while the index is away.
 
         Raises:
             Unobtainable: a package has no fitting wheel.
@@ -88,7 +88,7 @@ class LayerStore:
         return await self._layer({wheel.name: wheel.version for wheel in wheels}, wheels)
 
     async def exactly(self, packages: Mapping[str, str]) -> Layer:
-        """The layer of just these packages, name to version; raises as `satisfy`."""
+        """Return the layer of exactly these packages, name to version; raises as `satisfy`."""
         return await self._layer(packages, None)
 
     async def _layer(self, packages: Mapping[str, str], wheels: tuple[Wheel, ...] | None) -> Layer:
@@ -109,7 +109,7 @@ class LayerStore:
         await compile_all(self._runtime, folder)
 
     def sweep(self, keep_mb: float = KEEP_MB) -> None:
-        """Remove what was not used for long, and what is too much."""
+        """Remove layers that have not been used for long, and those above the size limit."""
         self._store.sweep(keep_mb)
 
     def _read(self, name: str) -> tuple[Wheel, ...] | None:
@@ -123,7 +123,7 @@ class LayerStore:
 
 
 async def compile_all(runtime: Runtime, folder: Path) -> None:
-    """Compile with the interpreter inside; a file that does not compile is its package's business."""
+    """Compile all modules with the interpreter inside; files that do not compile are ignored."""
     # Unchecked: the folder never changes, so imports need not compare each file with its source.
     words = ["-I", "-S", "-m", "compileall", "-qq", "--invalidation-mode", "unchecked-hash", "."]
     with contextlib.suppress(TimeoutError):
@@ -131,7 +131,7 @@ async def compile_all(runtime: Runtime, folder: Path) -> None:
 
 
 def tame(folder: Path) -> None:
-    """Take out what would run by itself or hide the standard library, in a run or in a process that a run starts."""
+    """Remove files that would run automatically or hide the standard library, in a run or a process of it."""
     for path in folder.iterdir():
         name = path.name.partition(".")[0]
         if path.suffix == ".pth" or not name or name in _RUNS_BY_ITSELF or name in sys.stdlib_module_names:
@@ -141,7 +141,7 @@ def tame(folder: Path) -> None:
 
 
 def _keep_programs(folder: Path) -> None:
-    """Take out scripts, whose first lines name an interpreter of the host; a linter may be a program beside them."""
+    """Remove scripts, because their first lines name an interpreter of the host. Binaries stay: a linter may be one."""
     for path in folder.iterdir():
         if path.is_symlink() or not path.is_file() or not _is_program(path):
             remove(path)
@@ -155,10 +155,10 @@ def _is_program(path: Path) -> bool:
 
 
 async def with_packages(runtime: Runtime, layers: LayerStore | None, packages: Mapping[str, str]) -> Runtime:
-    """A runtime with the packages of a job, name to version.
+    """Return a runtime with the packages of a job, name to version.
 
     Raises:
-        SandboxError: there is no place for packages, or `LayerStore.exactly` raises it.
+        SandboxError: there is no store for packages, or `LayerStore.exactly` raises it.
     """
     if not packages:
         return runtime
@@ -168,7 +168,7 @@ async def with_packages(runtime: Runtime, layers: LayerStore | None, packages: M
 
 
 def pins(runtime: Runtime) -> list[str]:
-    """The test libraries as they are: packages must go together with them, since they come first."""
+    """Return the test libraries' versions; packages must be compatible with them, as they are imported first."""
     lines = []
     for mount in runtime.mounts:
         if mount.inside in runtime.libraries:

@@ -1,7 +1,7 @@
-"""Reads what a repository declares for Python: exact packages of a lock, or requirements that are still to be resolved.
+"""Reads a repository's Python dependencies: exact packages of a lock, or requirements that are still to be resolved.
 
-Only packages of the index count, by name and version. What is a folder, an address or a repository is left out and
-told, and so is the place of an index: a lock may say which packages there are to be, not where the machine gets them.
+Only packages of the index count, by name and version. Folders, addresses and repositories are left out with a remark.
+The location of an index is ignored too: a lock may name the packages, but not where the machine gets them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _FALSE_FRIENDS = re.compile(r"docs?|lint|typing|mypy|release|publish|bench")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pinned:
-    """An exact package; without hashes any file of that version will do."""
+    """An exact package; without hashes, any file of the version is accepted."""
 
     name: str
     version: str
@@ -46,12 +46,12 @@ class Pinned:
 
     @property
     def key(self) -> str:
-        """The name in its normal form."""
+        """The name in normal form."""
         return normalise(self.name)
 
     @property
     def line(self) -> str:
-        """As an installer reads it."""
+        """The package in an installer's syntax."""
         return " ".join((f"{self.name}=={self.version}", *(f"--hash={digest}" for digest in self.hashes)))
 
 
@@ -60,11 +60,11 @@ class Declaration:
     """A list of packages to install.
 
     Attributes:
-        pinned: exact packages; there is nothing else where there is a lock.
-        groups: lists of requirements in the order of their weight, the first being what the package itself needs.
-        constraints: requirements that hold for whatever is installed.
-        hashes: which files of a package may be taken, by its name in normal form.
-        remarks: what was left out and why.
+        pinned: exact packages; the only content if there is a lock.
+        groups: lists of requirements by priority; the first is the package's own requirements.
+        constraints: requirements that apply to whatever is installed.
+        hashes: the accepted files of a package, by its name in normal form.
+        remarks: the entries that were left out, with the reason.
     """
 
     pinned: tuple[Pinned, ...] = ()
@@ -76,7 +76,7 @@ class Declaration:
 
 @dataclass(slots=True)
 class _Said:
-    """Requirement files so far: lines by group, constraints, hashes by name, and extras of the package."""
+    """Requirement files read so far: lines by group, constraints, hashes by name, and extras of the package."""
 
     lines: dict[str, list[str]] = field(default_factory=dict)
     constraints: list[str] = field(default_factory=list)
@@ -86,13 +86,13 @@ class _Said:
 
 
 def is_for_tests(group: str) -> bool:
-    """Tell whether a group of requirements is one that tests may need, by its name."""
+    """Check by its name whether tests may need a group of requirements."""
     name = group.lower()
     return bool(_FOR_TESTS.search(name)) and not _FALSE_FRIENDS.search(name)
 
 
 def requirement_files(paths: Listing[str], folder: str) -> list[str]:
-    """The requirement files of a folder that tests may need; of a source and what was compiled of it the latter."""
+    """Return the requirement files of a folder that tests may need; a compiled file replaces its source."""
     alike = paths.having(ending_of, ".txt", ".in")
     own = {path: path.removeprefix(folder) for path in alike if path.startswith(folder)}
     files = sorted(path for path, name in own.items() if _REQUIREMENTS.fullmatch(name))
@@ -100,7 +100,7 @@ def requirement_files(paths: Listing[str], folder: str) -> list[str]:
 
 
 def list_included(text: str, path: str) -> Iterator[str]:
-    """The paths that a requirement file includes; those outside of the repository are left out."""
+    """List the paths that a requirement file includes, except those outside of the repository."""
     for line in _logical_lines(text):
         match = re.match(r"(?:-r|--requirement|-c|--constraint)[ =]?\s*(\S+)", line)
         if match and (target := _beside(path, match[1])):
@@ -112,7 +112,7 @@ class Reader:
 
     Args:
         version: the interpreter's, as in `3.11.2`.
-        ours: packages that runs have anyway, by normal form; they come first, so no others are installed.
+        ours: packages that runs always have, by normal form; they come first, so no others are installed.
     """
 
     def __init__(self, version: str, ours: Mapping[str, str]) -> None:
@@ -128,7 +128,7 @@ class Reader:
         """Read the packages that a lock pins.
 
         Raises:
-            SandboxError: it cannot be read, or names too much.
+            SandboxError: the lock cannot be read, or names too many packages.
         """
         self._remarks.clear()
         try:
@@ -156,15 +156,15 @@ class Reader:
         return Declaration(pinned=tuple(chosen.values()), remarks=self._describe())
 
     def of_requirements(self, texts: Mapping[str, str], paths: Sequence[str], own: OwnPackage) -> Declaration:
-        """Read the packages that a package and requirement files name.
+        """Read the packages that a package and its requirement files name.
 
         Args:
-            texts: the requirement files and what they include, path to text.
-            paths: those to begin with.
+            texts: the requirement files and the files that they include, path to text.
+            paths: the files to begin with.
             own: the package.
 
         Raises:
-            SandboxError: they name too much.
+            SandboxError: they name too many packages.
         """
         self._remarks.clear()
         content = _Said()
@@ -189,7 +189,7 @@ class Reader:
         )
 
     def with_lines(self, declaration: Declaration, lines: Sequence[str], where: str, own: OwnPackage) -> Declaration:
-        """A declaration with further requirements, for which what it pins stands as it is."""
+        """Return a declaration with further requirements; its pins constrain them."""
         self._remarks.clear()
         group = tuple(line for line in self._all_plain(lines, where, own) if self._is_not_ours(line))
         if not group:
@@ -207,7 +207,7 @@ class Reader:
     def _take(
         self, content: _Said, path: str, group: str, texts: Mapping[str, str], own: OwnPackage, *, constraining: bool
     ) -> None:
-        """Take in a requirement file, and those that it includes, as part of a group or as constraints."""
+        """Add a requirement file and its includes to a group, or to the constraints."""
         if (path, constraining) in content.seen or path not in texts:
             return
         content.seen.add((path, constraining))
@@ -231,7 +231,7 @@ class Reader:
                     content.hashes[normalise(Requirement(requirement).name)] = allowed
 
     def _all_plain(self, lines: Sequence[str], where: str, own: OwnPackage, depth: int = 0) -> list[str]:
-        """Requirements in their plain form; the package's own name stands for its extras."""
+        """Return requirements in plain form; the package's own name with extras is replaced by these extras."""
         requirements = []
         for line in (line.partition(" #")[0].strip() for line in lines):
             if not line or line.startswith("#"):
@@ -245,7 +245,7 @@ class Reader:
         return requirements
 
     def _normalise_requirement(self, line: str, where: str, own: OwnPackage) -> str:
-        """A requirement as an installer of ours takes it; empty for one that is left out."""
+        """Return a requirement in the form that our installers accept; empty if it is left out."""
         try:
             requirement = Requirement(line)
         except InvalidRequirement:
@@ -390,7 +390,7 @@ class Reader:
                 yield pinned
 
     def _sound(self, name: object, version: object, hashes: Sequence[str]) -> Pinned | None:
-        """A package of a lock; one whose name or version is none is told and left out."""
+        """Return a package of a lock; None, with a remark, if its name, version or hashes are invalid."""
         try:
             if not isinstance(name, str) or not _NAME.fullmatch(name):
                 raise InvalidVersion
@@ -406,7 +406,7 @@ class Reader:
 
 
 def without(declaration: Declaration, names: Collection[str], remarks: Sequence[str]) -> Declaration:
-    """The same without some packages, by normal form."""
+    """Return a declaration without some packages, given by normal form."""
     remaining = tuple(package for package in declaration.pinned if package.key not in names)
     return replace(declaration, pinned=remaining, remarks=(*declaration.remarks, *remarks))
 
@@ -417,7 +417,7 @@ def _check_count(where: str, packages: Collection[object]) -> None:
 
 
 def _markers_of(markers: object, groups: Sequence[str]) -> list[str]:
-    """Those of a package in poetry.lock: one for all groups, or one for each; none is one that always holds."""
+    """Return a package's markers in poetry.lock: one for all groups, or one each; a missing one always holds."""
     always = "python_version >= '0'"
     if isinstance(markers, dict):
         return [str(markers.get(group, always)) for group in groups]
@@ -430,7 +430,7 @@ def _source(package: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """The lines of a requirement file, continued ones joined, comments taken off."""
+    """List the lines of a requirement file, with continued lines joined and comments removed."""
     for line in re.sub(r"\\\r?\n", " ", text).splitlines():
         logical_line = re.sub(r"(^|\s)#.*$", "", line).strip()
         if logical_line:
@@ -438,7 +438,7 @@ def _logical_lines(text: str) -> Iterator[str]:
 
 
 def _beside(path: str, target: str) -> str | None:
-    """The path that a file includes, from where that file lies; None for one outside of the repository."""
+    """Resolve an included path relative to the including file; None if it is outside of the repository."""
     if "://" in target or target.startswith("/"):
         return None
     included = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))

@@ -1,7 +1,7 @@
-"""The environments of repositories: found in what a commit declares, made once, and shown to runs.
+"""The environments of repositories: found in what a commit declares, made once, and mounted in runs.
 
-An environment has parts, one for each kind of declaration; a part has a maker, and a folder by the digest of what it is
-made of. So a new lock of one kind makes nothing else anew, and repositories that declare the same share a folder.
+An environment has one part per kind of declaration. Each part has a maker, and a folder named by the digest of its
+inputs. So a new lock of one kind rebuilds nothing else, and repositories with the same declarations share a folder.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from nightshift.verdict.environments.store import FolderStore, notes_in, remove
 
 REMEMBERED = 64
 KEEP_MB = 8192
-"""How large all environments together may be."""
+"""Megabytes that all environments together may use."""
 
 
-@dataclass(frozen=True, kw_only=True)  # without slots, for the name that is kept
+@dataclass(frozen=True, kw_only=True)  # No slots: the cached name needs `__dict__`.
 class Recipe:
     """A part of an environment before it is made.
 
     Attributes:
-        kind: whose part it is.
-        texts: the files that declare it, by their paths in the repository.
-        parts: what else decides what is made, such as the interpreter's version and the maker's format.
-        script: what runs for it, with its owner's consent alone.
+        kind: the kind of its maker.
+        texts: the files that declare it, by path in the repository.
+        parts: further inputs, such as the interpreter's version and the maker's format.
+        script: the setup script, which runs only with the owner's consent.
         tree: the files that the script works on.
     """
 
@@ -50,7 +50,7 @@ class Recipe:
 
     @cached_property
     def name(self) -> str:
-        """The name of its folder: the kind, and the digest of all that decides what is in it."""
+        """The name of its folder: the kind, and the digest of all inputs that determine the content."""
         words = [f"{path}\0{text}" for path, text in sorted(self.texts.items())]
         digest = hashlib.sha256("\0\0".join((self.kind, *self.parts, *words)).encode("utf-8", "surrogatepass"))
         return f"{self.kind}-{digest.hexdigest()[:24]}"
@@ -58,12 +58,12 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """A maker's note on a folder that it filled; it is kept in the folder.
+    """A maker's note on a folder that it filled; stored in the folder.
 
     Attributes:
         packages: name to exact version.
         remarks: what was left out, and why, in lines for the owner.
-        more: what the maker needs to show the folder, as JSON.
+        more: further data that the maker needs to mount the folder, as JSON.
     """
 
     packages: Mapping[str, str] = field(default_factory=dict)
@@ -76,15 +76,15 @@ class Maker(Protocol):
 
     @property
     def kind(self) -> str:
-        """A short word: it begins the names of folders."""
+        """The prefix of the names of folders."""
         ...
 
     def recipe(self, files: DeclaredFiles) -> Recipe | None:
-        """Read what the files of a commit declare of this kind; None where that is nothing."""
+        """Read the declarations of this kind in a commit's files; None if there are none."""
         ...
 
     async def fill(self, recipe: Recipe, folder: Path) -> Made:
-        """Fill a folder; it is read-only afterwards.
+        """Fill a folder, which is read-only afterwards.
 
         Raises:
             SandboxError: it cannot be made.
@@ -92,21 +92,21 @@ class Maker(Protocol):
         ...
 
     async def shown(self, recipe: Recipe, note: Made, folder: Path, files: DeclaredFiles, runtime: Runtime) -> Runtime:
-        """The runtime with the folder; `files` are those of the run, with its change.
+        """Return the runtime with the folder mounted; `files` are the run's, with its change.
 
         Raises:
-            SandboxError: it cannot be shown.
+            SandboxError: it cannot be mounted.
         """
         ...
 
 
 class Environments:
-    """Finds, makes and shows environments.
+    """Finds, makes and mounts environments.
 
     Args:
-        store: keeps their parts.
-        makers: one for each kind. The first one may give another interpreter, the others add to what they are given.
-        agreed: tells whether the owner agreed to a setup script, by its digest.
+        store: stores the parts.
+        makers: one per kind. The first may replace the interpreter; the others extend the runtime that they receive.
+        agreed: checks whether the owner agreed to a setup script, by its digest.
     """
 
     def __init__(
@@ -116,7 +116,10 @@ class Environments:
         self._recipes_by_commit: OrderedDict[str, tuple[Recipe, ...]] = OrderedDict()
 
     async def of(self, tree: Tree) -> Environment:
-        """Read what the tree of a commit declares; nothing is made, and what nobody agreed to is left out."""
+        """Read the declarations of a commit's tree.
+
+        Nothing is made, and scripts without the owner's consent are left out.
+        """
         recipes = await self._recipes(tree)
         unasked = [recipe for recipe in recipes if not self._may_run(recipe)]
         environment = _of([recipe for recipe in recipes if recipe not in unasked])
@@ -126,15 +129,15 @@ class Environments:
         return recipe.script is None or self._agreed(recipe.script.digest)
 
     async def declares(self, tree: Tree, digest: str) -> bool:
-        """Tell whether a digest is of what the tree of a commit declares, or of some of its parts."""
+        """Check whether a digest is that of the tree's declarations, or of some of their parts."""
         return any(_of(some).digest == digest for some in _choices(await self._recipes(tree)))
 
     async def make(self, tree: Tree, environment: Environment) -> Making:
-        """Make what is not there yet; a part that cannot be made does not keep the others away.
+        """Make the missing parts. A part that fails does not stop the others.
 
         Raises:
-            SandboxError: nothing of it can be made, or the tree declares another one.
-            SandboxUnready: a program that makes it was ended from outside.
+            SandboxError: no part can be made, or the tree declares another environment.
+            SandboxUnready: a program that makes a part was ended from outside.
         """
         there, new, failed = list[Recipe](), set[str](), list[str]()
         last: SandboxError | None = None
@@ -155,16 +158,16 @@ class Environments:
         return Making(environment=_of(there), new=new_parts, failed=tuple(failed))
 
     async def runtime_for(self, runtime: Runtime, tree: Tree, digest: str, change: Change | None = None) -> Runtime:
-        """A runtime with an environment, which is made where it is not there.
+        """Return a runtime with an environment, which is made if it is missing.
 
         Args:
-            runtime: the usual one.
+            runtime: the usual runtime.
             tree: the base of the run.
-            digest: of the environment; an empty one is none.
-            change: what lies over the base.
+            digest: the digest of the environment; empty for none.
+            change: the change on top of the base.
 
         Raises:
-            SandboxError: it cannot be made, or the tree declares another one.
+            SandboxError: it cannot be made, or the tree declares another environment.
         """
         if not digest:
             return runtime
@@ -196,7 +199,7 @@ class Environments:
         return next(maker for maker in self._makers if maker.kind == recipe.kind)
 
     async def _make_or_read(self, recipe: Recipe) -> tuple[Made, bool]:
-        """Return the content of a folder, and whether it was made now. Two that ask for it at once make it once."""
+        """Return the note of a folder, and whether the folder was made now. Concurrent callers make it once."""
         if (content := self._read_note(recipe)) is not None:
             return content, False
         async with self._store.lock(recipe.name):
@@ -210,7 +213,7 @@ class Environments:
             async def fill(folder: Path) -> None:
                 contents.append(await self._maker(recipe).fill(recipe, folder))
 
-            # Without its note nobody knows what it holds.
+            # The content of a folder without its note is unknown.
             await asyncio.to_thread(remove, self._store.path(recipe.name))
             await self._store.build(recipe.name, fill)
             note = {"kind": recipe.kind, "sources": sorted(recipe.texts), **asdict(contents[0])}
@@ -218,7 +221,7 @@ class Environments:
             return contents[0], True
 
     def _read_note(self, recipe: Recipe) -> Made | None:
-        """Read the note of a folder, if both are there."""
+        """Read the note of a folder; None if the note or the folder is missing."""
         note = self._store.read(recipe.name) if self._store.path(recipe.name).is_dir() else None
         try:
             return Made(packages=note["packages"], remarks=tuple(note["remarks"]), more=note["more"]) if note else None
@@ -226,12 +229,12 @@ class Environments:
             return None
 
     async def modules(self, tree: Tree, digest: str, of: str = "modules") -> frozenset[str]:
-        """The modules at the top level that an environment has which was made; raises as `make`.
+        """Return the top-level modules of an environment; raises as `make`.
 
         Args:
             tree: the base.
-            digest: of the environment.
-            of: what to look for: `modules` of Python, or `node_modules`.
+            digest: the digest of the environment.
+            of: `modules` for Python, or `node_modules`.
         """
         contents = (
             [await self._make_or_read(recipe) for recipe in await self._of_digest(tree, digest)] if digest else []
@@ -239,16 +242,16 @@ class Environments:
         return frozenset(name for content, _ in contents for name in content.more.get(of, ()))
 
     def list_parts(self) -> list[MadeEnvironment]:
-        """List the folders on the disk, used last first."""
+        """List the folders on disk, most recently used first."""
         return list_made(self._store.path(""))
 
     def sweep(self, keep_mb: float | None = None) -> None:
-        """Remove what was not used for long, and what is too much."""
+        """Remove parts that have not been used for long, and those above the size limit."""
         self._store.sweep(keep_mb)
 
 
 def _of(recipes: Sequence[Recipe]) -> Environment:
-    """The environment of some parts."""
+    """Return the environment of some parts."""
     if not recipes:
         return NO_ENVIRONMENT
     digest = hashlib.sha256("\0".join(recipe.name for recipe in recipes).encode()).hexdigest()[:24]
@@ -257,13 +260,13 @@ def _of(recipes: Sequence[Recipe]) -> Environment:
 
 
 def _choices(recipes: tuple[Recipe, ...]) -> Iterator[tuple[Recipe, ...]]:
-    """All parts, then each way to do without some of them."""
+    """List all subsets of the parts, the largest first; the empty one is left out."""
     for count in range(len(recipes), 0, -1):
         yield from combinations(recipes, count)
 
 
 def list_made(folder: Path) -> list[MadeEnvironment]:
-    """The parts of environments in the folder of a store, used last first."""
+    """List the parts of environments in a store's folder, most recently used first."""
     return [
         MadeEnvironment(
             name=part.name,
@@ -282,7 +285,7 @@ def list_made(folder: Path) -> list[MadeEnvironment]:
 
 
 class RunsOn(Protocol):
-    """A job as far as it decides what is shown to its run: `core.tasks.verdicts.SuiteJob` and `core.shell.ShellJob`."""
+    """The part of a job that decides what its run sees: `core.tasks.verdicts.SuiteJob` and `core.shell.ShellJob`."""
 
     @property
     def base(self) -> Tree: ...  # noqa: D102
@@ -297,10 +300,10 @@ class RunsOn(Protocol):
 async def runtime_of(
     runtime: Runtime, job: RunsOn, *, layers: LayerStore | None, environments: Environments | None
 ) -> Runtime:
-    """A runtime with the environment and the variables of a job, and the packages that its change was allowed.
+    """Return a runtime with a job's environment and variables, and with the packages that its change was allowed.
 
     Raises:
-        SandboxError: there is no place for them, or they cannot be made.
+        SandboxError: there is no store for them, or they cannot be made.
     """
     from nightshift.verdict.environments.variables import read_variables  # noqa: PLC0415 - brings pydantic
 

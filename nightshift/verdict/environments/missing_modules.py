@@ -1,8 +1,8 @@
-"""Finds modules that a run needs and does not have, by following imports, without executing anything.
+"""Finds modules that a run needs and lacks by following imports, without executing anything.
 
-The search begins at the files that were written or given and follows each import that leads to a file of the tree. What
-leads nowhere, and is neither in the standard library nor among the libraries of the runtime, is needed. An import that
-its file can do without is not: one in a `try` that catches ImportError, for type checkers, or for other versions alone.
+The search begins at the files that were written or given, and follows each import that leads to a file of the tree. Any
+other import that is neither in the standard library nor in the runtime's libraries is missing. Optional imports do not
+count: in a `try` that catches ImportError, for type checkers, or for other versions only.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TOOLS = frozenset({"setup.py", "noxfile.py", "conf.py"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingModule:
-    """A module that is missing, and the first place that wants it; `names` are what is imported from it."""
+    """A missing module, and the first import of it; `names` are the names imported from it."""
 
     module: str
     names: tuple[str, ...]
@@ -36,9 +36,10 @@ class MissingModule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """One import statement's module; `level` counts leading dots, `optional` tells that the file can do without.
+    """The module of one import statement.
 
-    `deferred` tells that it stands within a function, so that importing the file does without it.
+    `level` is the number of leading dots. `optional` is true if the file works without the module. `deferred` is true
+    if the statement is within a function, so that importing the file does not need the module.
     """
 
     module: str
@@ -50,14 +51,14 @@ class Imported:
 
 
 class ImportMemory:
-    """Keeps what was read of files, so that the next try reads only what it changed; for any thread."""
+    """Caches the imports of files by content, so that the next attempt only reads changed files. Thread-safe."""
 
     def __init__(self, max_files: int = 50_000) -> None:
         self._imports: OrderedDict[str, list[Imported]] = OrderedDict()
         self._max_files, self._lock = max_files, threading.Lock()
 
     def imports(self, blob: str, read: Callable[[], str]) -> list[Imported]:
-        """The imports of a file with that content."""
+        """Return the imports of a file with this content."""
         if (imported := self._imports.get(blob)) is None:
             imported = imports(read())
             with self._lock:
@@ -72,9 +73,9 @@ class MissingModuleFinder:
 
     Args:
         paths: all files of the tree.
-        imports_of: the imports of a file of it.
-        roots: folders on the import path, each with a slash at its end; the root is the empty text.
-        available: top-level modules that the run has anyway.
+        imports_of: returns the imports of a file.
+        roots: folders on the import path, each with a trailing slash; the root is the empty string.
+        available: top-level modules that every run has.
     """
 
     def __init__(
@@ -89,7 +90,7 @@ class MissingModuleFinder:
         self._roots, self._available = tuple(roots), available
 
     def missing(self, starts: Iterable[str]) -> list[MissingModule]:
-        """List what is missing for these files and all that they import, one need a module, in the order of finding."""
+        """List the modules that these files and all their imports lack, each once, in the order of discovery."""
         waiting = [path for path in starts if path.endswith(".py") and path.rpartition("/")[2] not in _TOOLS]
         seen, needs = set(waiting), dict[tuple[str, tuple[str, ...]], MissingModule]()
         while waiting:
@@ -105,7 +106,7 @@ class MissingModuleFinder:
         return list(needs.values())
 
     def _locate(self, importing: str, each: Imported) -> tuple[bool, list[str]]:
-        """Whether an import leads into the tree, and to which files."""
+        """Return whether an import leads into the tree, and the files that it leads to."""
         above = list(folders_above(importing))
         parts = each.module.split(".") if each.module else []
         if each.level:
@@ -115,7 +116,7 @@ class MissingModuleFinder:
         return bool(roots), [file for root in roots for file in self._files(root, parts, each.names)]
 
     def _knows(self, folder: str, name: str) -> bool:
-        """Tell whether a folder has a module of that name, or a folder of that name leads to one."""
+        """Check whether a folder contains a module of this name, or a folder of this name that contains one."""
         beside, package = f"{folder}{name}.", f"{folder}{name}/"
         return any(
             path.endswith(_ENDINGS) and "/" not in path[len(beside) :] for path in self._paths.below(beside)
@@ -130,7 +131,7 @@ class MissingModuleFinder:
 
 
 def imports(text: str) -> list[Imported]:
-    """All imports of a Python source, nested ones too; none where it does not parse."""
+    """Return all imports of a Python source, including nested ones; empty if it does not parse."""
     try:
         return list(_walk(parse(text).body, optional=False))
     except (SyntaxError, ValueError, RecursionError):
@@ -170,7 +171,7 @@ def _walk(nodes: Iterable[ast.AST], *, optional: bool, deferred: bool = False) -
 
 
 def _catches(kind: ast.expr | None) -> bool:
-    """Tell whether a handler of this type takes a missing module."""
+    """Check whether an exception handler of this type catches a missing module."""
     if kind is None:
         return True
     return any(_last_name(each) in _MISSING for each in (kind.elts if isinstance(kind, ast.Tuple) else [kind]))
@@ -181,7 +182,7 @@ def _suppresses(call: ast.expr) -> bool:
 
 
 def _is_elsewhere(test: ast.expr) -> bool:
-    """Tell whether a condition is about type checkers, versions or platforms."""
+    """Check whether a condition is about type checkers, versions or platforms."""
     return any(_last_name(node) in _ELSEWHERE for node in ast.walk(test) if isinstance(node, ast.Name | ast.Attribute))
 
 

@@ -1,8 +1,8 @@
-"""Makes the npm part of environments: a `node_modules` of what the base's lock file pins, laid down with npm.
+"""Makes the npm part of environments: a `node_modules` with the packages that the base's lock pins, installed with npm.
 
-npm gets a lock of our own making, in which each package is named by name, version and hash: no address of the
-repository's is followed, no setting of its `.npmrc` counts, and no script of a package runs. Programs are linked by us,
-and only to files of their own package. Node.js finds the folder at the root of the sandbox from everywhere.
+npm receives a lock that we generate, with the name, version and hash of each package: no address from the repository is
+followed, no setting of its `.npmrc` applies, and no package script runs. We link the programs ourselves, and only to
+files of their own package. Node.js finds the folder from everywhere, because it is at the root of the sandbox.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ _WANTED = re.compile(r"wanted (sha\d+-[A-Za-z0-9+/=]+)")
 _NOT_FOUND = re.compile(r"No matching version found for (\S+)@(\S+?)\.?\s|404\s+'?((?:@[^/\s]+/)?[^@/\s']+)@([^\s']+)'")
 _PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
 NOT_THEIRS = re.compile(r"(node(js)?|npm|npx|python[\d.]*|pip[\d.]*|pytest|uv|git|go|gofmt|env|make|cargo|[a-z]*sh)")
-"""Programs that commands mean to be the system's, whatever a package says."""
+"""Names of programs that always mean the system's programs; packages cannot replace them."""
 
 
 class NpmMaker:
     """Makes the npm parts (`verdict.environments.making.Maker`).
 
     Args:
-        environ: where the registry is found; all else in it is left out.
+        environ: the variables with the registry; all others are ignored.
     """
 
     kind = "npm"
@@ -72,7 +72,7 @@ class NpmMaker:
         self._environ = {**installers_environment(environ), "NO_COLOR": "1"}
 
     def recipe(self, files: DeclaredFiles) -> Recipe | None:
-        """The lock of a commit with JavaScript in it, and the members of its workspace; None where it has neither."""
+        """Read the lock and the workspace members of a commit with JavaScript; None if it has neither."""
         folder = files.nearest(LOCKS)
         members = _find_members(files)
         if not (folder is not None or members) or not any(map(is_source, files.paths.below(folder or ""))):
@@ -88,11 +88,11 @@ class NpmMaker:
         return Recipe(kind=self.kind, texts={path: text}, parts=parts)
 
     async def fill(self, recipe: Recipe, folder: Path) -> Made:
-        """Install the packages; a lock that cannot be used leaves an empty folder and says why.
+        """Install the packages. An unusable lock gives an empty folder and a remark with the reason.
 
         Raises:
             Unreachable: the registry does not answer.
-            SandboxError: npm is not here.
+            SandboxError: npm is not installed here.
         """
         target = folder / FOLDER
         (text,), (_, _, _, name, manifest, *listed) = recipe.texts.values(), recipe.parts
@@ -115,11 +115,11 @@ class NpmMaker:
     async def shown(
         self, _recipe: Recipe, note: Made, folder: Path, _files: DeclaredFiles, runtime: Runtime
     ) -> Runtime:
-        """The runtime with the packages, if there are any."""
+        """Return the runtime with the packages mounted, if there are any."""
         return runtime.with_modules(folder / FOLDER) if note.more else runtime
 
     async def _install(self, layout: Layout, target: Path) -> Layout:
-        """Lay the packages down; what the registry has not, or has with other bytes, is left out and told."""
+        """Install the packages, except those that the registry lacks or has with other bytes; remark on these."""
         npm, left = shutil.which("npm", path=self._environ.get("PATH")), MOST_LEFT_OUT
         if npm is None:
             raise SandboxError("npm, which installs packages of JavaScript, is not here")
@@ -151,20 +151,20 @@ class NpmMaker:
 
 
 class _Impossible(Exception):
-    """A lock that cannot be laid down."""
+    """A lock that cannot be installed."""
 
 
 def write_manifest(layout: Layout) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The `package.json` and the lock for npm: each package is wanted by the one that it lies below, and by none else.
+    """Return the `package.json` and the lock for npm. Each package is required only by the package that contains it.
 
-    So npm finds nothing to add, to change or to leave out, whatever the packages say of one another.
+    So npm finds nothing to add, change or leave out, whatever the packages declare about one another.
     """
     own: dict[str, Any] = {"name": "environment", "version": "0.0.0", "private": True}
     entries: dict[str, Any] = {"": own}
     for location, package in sorted(layout.packages.items(), key=lambda item: item[0].count(f"{FOLDER}/")):
         above, _, alias = f"/{location}".rpartition(f"/{FOLDER}/")
         if above.lstrip("/") not in entries:
-            continue  # what it lies below is left out
+            continue  # its parent package was left out
         entry: dict[str, Any] = {"version": package.version, "integrity": package.integrity, **package.limits}
         entry |= {"name": package.name} if package.name != alias else {}
         entry |= {"resolved": f"https://registry.npmjs.org/{package.archive}"} if package.is_public else {}
@@ -177,7 +177,7 @@ def write_manifest(layout: Layout) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _find_members(files: DeclaredFiles) -> dict[str, str]:
-    """The packages of a workspace of npm, yarn or pnpm: name to folder, as a run has it."""
+    """Return the packages of an npm, yarn or pnpm workspace: name to folder, as a run sees it."""
     patterns = workspaces(files.text(f"{files.folder}package.json"), files.text(f"{files.folder}pnpm-workspace.yaml"))
     members = dict[str, str]()
     for path in files.paths.having(last_of, "package.json") if patterns else ():
@@ -192,7 +192,7 @@ def _find_members(files: DeclaredFiles) -> dict[str, str]:
 
 
 def _choose_wanted(manifest: str | None) -> str:
-    """Choose the parts of a `package.json` that decide what is installed."""
+    """Return the parts of a `package.json` that decide what is installed."""
     try:
         content = json.loads(manifest or "{}")
         return json.dumps({group: content[group] for group in GROUPS if content.get(group)}, sort_keys=True)
@@ -201,7 +201,7 @@ def _choose_wanted(manifest: str | None) -> str:
 
 
 def _find_blamed(output: str, layout: Layout) -> tuple[str, str] | None:
-    """The place of the package that npm could not install, and why."""
+    """Return the location of the package that npm could not install, and the reason."""
     if match := _WANTED.search(output):
         return _first(layout, lambda package: match[1] in package.integrity, "has other bytes than its lock says")
     if match := _NOT_FOUND.search(output):
@@ -224,7 +224,7 @@ def _write(folder: Path, files: Mapping[str, Any]) -> None:
 
 
 def _keep(source: Path, target: Path) -> None:
-    """Take over what npm laid down; links and all that is neither file nor folder go.
+    """Move npm's result to its target, without links and anything else that is neither a file nor a folder.
 
     Raises:
         OSError: it cannot be moved.
@@ -242,13 +242,13 @@ def _keep(source: Path, target: Path) -> None:
 
 
 def _at_top(target: Path, layout: Layout) -> dict[str, str]:
-    """The packages that the repository's code can import, name to version."""
+    """Return the packages that the repository's code can import, name to version."""
     tops = {location.removeprefix(f"{FOLDER}/"): package.version for location, package in layout.packages.items()}
     return {name: version for name, version in tops.items() if (target / name).is_dir() and f"/{FOLDER}/" not in name}
 
 
 def _link(target: Path, layout: Layout) -> list[str]:
-    """Link the programs of the packages at the top, and the repository's own packages; returns the programs."""
+    """Link the programs of the top-level packages, and the repository's own packages. Return the programs."""
     programs = target / ".bin"
     programs.mkdir(parents=True)
     paths_by_name = dict[str, str]()
@@ -268,7 +268,7 @@ def _link(target: Path, layout: Layout) -> list[str]:
 
 
 def _programs(package: Path) -> Iterator[tuple[str, str]]:
-    """The programs that a package announces: name to the path of a file of its own."""
+    """List the programs that a package declares: name to the path of a file in the package."""
     try:
         manifest = json.loads((package / "package.json").read_text(encoding="utf-8"))
         named = manifest.get("bin") or {}

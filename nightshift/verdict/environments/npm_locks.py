@@ -1,7 +1,7 @@
-"""Reads what the lock files of npm, pnpm and yarn pin, and where in a `node_modules` each package lies.
+"""Reads the packages that npm, pnpm and yarn locks pin, and their locations in a `node_modules`.
 
-Only packages of a registry are taken, each by its name, its exact version and a strong hash. An address of a lock is
-never followed: what comes from git, from a file or from some other place is left out and told.
+Only registry packages are accepted, each by name, exact version and strong hash. An address in a lock is never
+followed: packages from git, files or other places are left out with a remark.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 LOCKS = ("npm-shrinkwrap.json", "package-lock.json", "pnpm-lock.yaml", "yarn.lock")
-"""In the order in which they count where a folder has more than one."""
+"""In order of precedence, if a folder has more than one."""
 MOST_PACKAGES = 6000
 FOLDER = "node_modules"
 _NAME = r"(?!node_modules(?:/|$))(?:@[a-z0-9~][a-z0-9~._-]*/)?[A-Za-z0-9~][A-Za-z0-9~._-]*"
@@ -31,7 +31,7 @@ GROUPS = ("dependencies", "devDependencies", "optionalDependencies")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Locked:
-    """One package of a lock. `limits` are the systems that it is for, as npm writes them: `os`, `cpu`, `libc`."""
+    """A package of a lock. `limits` are the systems that it is for, in npm's form: `os`, `cpu`, `libc`."""
 
     name: str
     version: str
@@ -42,7 +42,7 @@ class Locked:
 
     @property
     def fault(self) -> str:
-        """Why it cannot be had; empty where it can."""
+        """The reason why the package cannot be installed; empty if it can."""
         if not _IS_NAME.fullmatch(self.name) or not _IS_VERSION.fullmatch(self.version):
             return "is no name and version of a registry"
         if self.resolved and not self._from_registry:
@@ -61,25 +61,25 @@ class Locked:
 
     @property
     def archive(self) -> str:
-        """The address of an archive at any registry."""
+        """The path of the archive in any registry."""
         return f"{self.name}/-/{self.name.rpartition('/')[2]}-{self.version}.tgz"
 
     @property
     def is_public(self) -> bool:
-        """Tell whether the lock has it from the public registry, or a copy of that."""
+        """True if the lock takes the package from the public registry, or from a mirror of it."""
         return self._from_registry and urlsplit(self.resolved).hostname in _PUBLIC
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Places of packages: `node_modules/…` to package. `links` are the repository's own packages, name to folder."""
+    """Locations of packages: `node_modules/…` to package. `links` are the repository's own packages, name to folder."""
 
     packages: Mapping[str, Locked] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
     def without(self, location: str, why: str) -> Layout:
-        """The same without a package and what lies below it."""
+        """Return the layout without a package and the packages below it."""
         gone = self.packages[location]
         remaining = {
             path: package
@@ -91,15 +91,15 @@ class Layout:
 
 
 class UnreadableLock(ValueError):
-    """A lock file that is not of its format."""
+    """A lock file that does not have the expected format."""
 
 
 def read(name: str, text: str, manifest: str) -> Layout:
-    """The layout of a lock file.
+    """Read the layout from a lock file.
 
     Args:
         name: the file's name, one of `LOCKS`.
-        text: what it says.
+        text: the file's text.
         manifest: the text of the `package.json` beside it.
 
     Raises:
@@ -144,7 +144,7 @@ def _of_npm(lock: Any) -> Layout:
 
 
 def _list_nested(entries: Mapping[str, Any], above: str) -> Iterator[tuple[str, Locked]]:
-    """The packages of the first format of npm's locks, which has them below one another."""
+    """List the packages of version 1 of npm's lock format, which nests them."""
     for name, entry in entries.items():
         if entry.get("bundled"):
             continue
@@ -169,7 +169,7 @@ def _lock(name: str, entry: Mapping[str, Any]) -> Locked:
 
 
 def is_below(path: str) -> bool:
-    """Tell whether a relative path stays below where it begins."""
+    """Check whether a relative path stays below its start."""
     return bool(path) and not path.startswith("/") and ".." not in path.split("/") and path.isprintable()
 
 
@@ -218,11 +218,11 @@ def _of_pnpm(text: str) -> Layout:
 
 
 def workspaces(manifest: str | None, pnpm: str | None) -> tuple[str, ...]:
-    """The patterns of the folders that are packages of one workspace.
+    """Return the folder patterns of a workspace's packages.
 
     Args:
-        manifest: the text of the `package.json` at its root.
-        pnpm: that of its `pnpm-workspace.yaml`.
+        manifest: the text of the `package.json` at the workspace's root.
+        pnpm: the text of its `pnpm-workspace.yaml`.
     """
     import yaml  # noqa: PLC0415 (slow to import; few repositories have such a file)
 
@@ -236,13 +236,13 @@ def workspaces(manifest: str | None, pnpm: str | None) -> tuple[str, ...]:
 
 
 def is_member(folder: str, pattern: str) -> bool:
-    """Tell whether a folder is meant by a pattern of a workspace."""
+    """Check whether a folder matches a workspace pattern."""
     is_deep = "**" in pattern or folder.count("/") == pattern.count("/")
     return bool(folder) and FOLDER not in folder.split("/") and is_deep and fnmatch.fnmatchcase(folder, pattern)
 
 
 def is_name(text: str) -> bool:
-    """Tell whether a text is the name of a package."""
+    """Check whether a text is a valid package name."""
     return bool(_IS_NAME.fullmatch(text))
 
 
@@ -255,7 +255,7 @@ def _strip_key(key: str) -> str:
 
 
 def _pnpm_key(alias: str, target: str) -> str:
-    """The key of what a dependency names: a version, or another package with its version."""
+    """Return the key of a dependency's target: a version, or another package with its version."""
     target = target.lstrip("/")
     return target if "@" in _strip_key(target)[1:] else f"{alias}@{target}"
 
@@ -290,7 +290,7 @@ def _of_yarn(text: str, manifest: Any) -> Layout:
 def _lay_out(
     roots: Mapping[str, str], packages: Mapping[str, Locked], needs: Mapping[str, Mapping[str, str]]
 ) -> tuple[dict[str, Locked], tuple[str, ...]]:
-    """Places for packages so that each finds what it needs: at the top, or below what needs another version of it."""
+    """Place packages so that each finds its dependencies: at the top, or below one that needs another version."""
     keys, missing = dict[str, str](), dict[str, None]()
     waiting = deque([("", roots)])
     while waiting:
@@ -313,7 +313,7 @@ def _lay_out(
 
 
 def _list_visible(above: str, alias: str) -> Iterator[str]:
-    """List places where a package looks for another, nearest first; `above` is its place, with a slash at the end."""
+    """List where a package looks for another, nearest first; `above` is its location with a trailing slash."""
     while above:
         yield f"{above}{FOLDER}/{alias}"
         above = above[: above.rindex(f"{FOLDER}/")]

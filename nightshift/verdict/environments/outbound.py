@@ -1,8 +1,8 @@
-"""Runs a job that reaches hosts through a proxy of the daemon's, in folders on the disk that it may write to.
+"""Runs a job with network access through a proxy of the daemon, and with writable folders on disk.
 
-It is the strong sandbox with two differences: its folders lie on the disk, where their size is watched, and a socket of
-its otherwise empty network is handed out of it and answered here. So the job has neither a route nor a name service,
-and this machine's own services stay out of its reach: on the loopback they trust whoever reaches them.
+It uses the strong sandbox with two differences: the folders are on disk, where their size is watched, and the job hands
+a socket from its otherwise empty network out to the daemon, which answers it. So the job has neither a route nor a name
+service, and cannot reach this machine's own services, which trust any client on the loopback.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from nightshift.sandbox.bubblewrap import BubblewrapSandbox
 
 log = logging.getLogger(__name__)
 START = "setup_start.py"
-"""The program inside that hands the socket out and becomes what is run."""
+"""The program inside that hands out the socket and then becomes the job's program."""
 LOOK_S = 0.5
 LEAST_FREE_MB = 1024
-"""Room that must stay free on the disk."""
+"""Megabytes that must stay free on the disk."""
 MOST_CONNECTIONS, MOST_REFUSED = 64, 200
 HEAD_BYTES, HEAD_S, CONNECT_S, IDLE_S = 16 << 10, 30.0, 20.0, 180.0
 _CHUNK = 1 << 16
@@ -48,13 +48,13 @@ _Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A host, in small letters, and a port of it."""
+    """A host, in lower case, and a port."""
 
     host: str
     port: int
 
     def __str__(self) -> str:
-        """Return both as people write them."""
+        """Return `host:port`."""
         return f"{self.host}:{self.port}"
 
 
@@ -67,12 +67,12 @@ class Upstream:
     except_for: str = ""
 
     def serves(self, host: str) -> bool:
-        """Tell whether a host is reached through it."""
+        """Check whether a host is reached through this proxy."""
         return not proxy_bypass_environment(host, {"no": self.except_for})
 
 
 def read_upstream(environ: Mapping[str, str]) -> Upstream | None:
-    """Read the proxy of this machine from the daemon's environment."""
+    """Read this machine's proxy from the daemon's environment; None if it has none."""
     names = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "HTTP_PROXY", "http_proxy")
     parts = urlsplit(next((environ[name] for name in names if environ.get(name)), ""))
     if parts.scheme != "http" or not parts.hostname:
@@ -86,7 +86,7 @@ def read_upstream(environ: Mapping[str, str]) -> Upstream | None:
 
 
 class Refused(Exception):
-    """A request that is not carried out; `status` is the answer's, `subject` what is noted."""
+    """A request that is not carried out; `status` is the response's status, `subject` is recorded."""
 
     def __init__(self, status: str, why: str, subject: str = "") -> None:
         super().__init__(why)
@@ -95,7 +95,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Request:
-    """A request of a client; `head` is what is sent on, empty for a tunnel."""
+    """A client's request; `head` is forwarded, and empty for a tunnel."""
 
     endpoint: Endpoint
     head: bytes = b""
@@ -105,9 +105,9 @@ class OutboundProxy:
     """Answers the requests of one sandbox.
 
     Args:
-        named: the hosts that may be reached wherever they are.
-        is_open: whether all others may be reached as well, but for this machine.
-        upstream: the proxy that this machine needs itself.
+        named: the hosts that may always be reached, even on this machine.
+        is_open: whether all other hosts may be reached as well, except this machine.
+        upstream: the proxy that this machine itself needs.
     """
 
     def __init__(self, named: Collection[Endpoint], *, is_open: bool = False, upstream: Upstream | None = None) -> None:
@@ -116,12 +116,12 @@ class OutboundProxy:
 
     @property
     def refused(self) -> tuple[str, ...]:
-        """Return the refusals so far."""
+        """The subjects that were refused so far."""
         return tuple(self._refused)
 
     @contextlib.asynccontextmanager
     async def serving(self, listening: socket.socket) -> AsyncIterator[None]:
-        """Answer on a listening socket, which is closed with the block and all connections with it."""
+        """Answer on a listening socket, which is closed with all its connections when the block ends."""
         server = await asyncio.start_server(self._accept, sock=listening, limit=HEAD_BYTES)
         try:
             yield
@@ -147,7 +147,7 @@ class OutboundProxy:
             with contextlib.suppress(OSError):
                 writer.write(head.encode() + body)
                 await asyncio.wait_for(writer.drain(), CONNECT_S)
-        except (OSError, EOFError) as error:  # also that it took too long
+        except (OSError, EOFError) as error:  # timeouts too
             log.debug("a connection out of a sandbox ended: %s", error)
         finally:
             writer.close()
@@ -195,7 +195,7 @@ class OutboundProxy:
             raise Refused("502 Bad Gateway", f"{endpoint} cannot be reached: {error}", str(endpoint)) from None
 
     async def _look_up(self, endpoint: Endpoint) -> list[str]:
-        """Find the addresses of a host, which are then the ones that are used; a proxy may know more names."""
+        """Resolve a host to the addresses that are then used; empty if only the upstream proxy may know the name."""
         loop = asyncio.get_running_loop()
         try:
             infos = await loop.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
@@ -210,7 +210,7 @@ class OutboundProxy:
 
 
 def _read_request(head: bytes) -> _Request:
-    """Read the head of a request; one without a tunnel is written anew, for its connection alone."""
+    """Parse the head of a request. A request without a tunnel is rewritten for a connection of its own."""
     first, *lines = head[:-4].decode("latin-1").split("\r\n")
     if tunnel := _CONNECT.fullmatch(first):
         return _Request(endpoint=_endpoint(tunnel[1], tunnel[2]))
@@ -228,7 +228,7 @@ def _endpoint(host: str, port: str) -> Endpoint:
 
 
 def is_of_this_machine(address: str) -> bool:
-    """Tell whether an address leads back to this machine or its link, such as the loopback."""
+    """Check whether an address leads back to this machine or its link, such as the loopback."""
     given = ipaddress.ip_address(address.partition("%")[0])
     meant = (given.ipv4_mapped or given) if isinstance(given, ipaddress.IPv6Address) else given
     return meant.is_loopback or meant.is_link_local or meant.is_unspecified or meant.is_multicast
@@ -245,7 +245,7 @@ async def _connect(addresses: Sequence[str], port: int) -> _Streams:
 
 
 async def _open_through(upstream: Upstream, endpoint: Endpoint) -> _Streams:
-    """Have another proxy open the way to a host."""
+    """Open a tunnel to a host through another proxy."""
     reader, writer = await asyncio.open_connection(upstream.endpoint.host, upstream.endpoint.port)
     proof = [f"Proxy-Authorization: {upstream.authorization}"] if upstream.authorization else []
     writer.write("\r\n".join([f"CONNECT {endpoint} HTTP/1.1", f"Host: {endpoint}", *proof, "", ""]).encode())
@@ -274,11 +274,11 @@ class OutboundRun:
     """One run of one job.
 
     Args:
-        sandbox: holds it.
-        proxy: answers it.
-        writable: the folders that it may write to; they are the jobs' user's, and the daemon's again afterwards.
-        most_mb: what it may take of the disk there.
-        who: what it is called in errors.
+        sandbox: runs the job.
+        proxy: answers the job's requests.
+        writable: the folders that it may write to. They belong to the jobs' user meanwhile, then to the daemon again.
+        most_mb: megabytes that it may use there.
+        who: the job's name in errors.
     """
 
     def __init__(
@@ -290,15 +290,15 @@ class OutboundRun:
     async def run(
         self, job: Callable[[int], SandboxJob], order: bytes, *, passed: Sequence[socket.socket] = ()
     ) -> SandboxResult:
-        """See it to its end, to a limit, or until cancelled; then nothing of it runs any more.
+        """Run the job until it ends, reaches a limit or is cancelled. Afterwards none of its processes is left.
 
         Args:
-            job: what is run, by the number of the descriptor on which it hands its socket out.
-            order: for `START`.
-            passed: further sockets that it gets, with the same numbers; closed here once it has them.
+            job: makes the job, given the number of the descriptor on which it hands out its socket.
+            order: the input for `START`.
+            passed: further sockets that it receives under the same numbers; closed here once it has them.
 
         Raises:
-            SandboxError: it took more than it may, or could not be set up.
+            SandboxError: it exceeded a limit, or could not be set up.
         """
         ours, theirs = socket.socketpair()
         try:
@@ -318,9 +318,9 @@ class OutboundRun:
             await asyncio.to_thread(_take_over, [mount.host for mount in self._writable])
 
     async def _see_to_end(self, running: asyncio.Task[SandboxResult], channel: socket.socket) -> SandboxResult:
-        """Answer its requests until it ends, and see to it that it does not take too much."""
+        """Answer the job's requests until it ends, and enforce its disk limit."""
         listening = await _receive_socket(channel)
-        if listening is None:  # it did not come up; its result says why
+        if listening is None:  # It did not start; its result says why.
             return await running
         async with self._proxy.serving(listening):
             while not running.done():
@@ -329,7 +329,7 @@ class OutboundRun:
             return await running
 
     def _check_disk(self) -> None:
-        """Raises `SandboxError` where it takes too much of the disk."""
+        """Raise `SandboxError` if the job uses too much disk space."""
         try:
             taken = sum(_measure_bytes(mount.host) for mount in self._writable)
         except RecursionError:
@@ -341,14 +341,14 @@ class OutboundRun:
 
 
 def give_to_jobs(folders: Sequence[Path]) -> None:
-    """Let the jobs' user write to folders and to all that is in them."""
+    """Let the jobs' user write to folders and everything in them."""
     if os.geteuid() == 0:
         owner = f"{launcher.JOB_UID}:{launcher.JOB_UID}"
         subprocess.run(["chown", "-RhP", owner, "--", *folders], check=True)
 
 
 def _take_over(folders: Sequence[Path]) -> None:
-    """Give what a job left back to the daemon's user, who may read and remove it; its modes count for nothing."""
+    """Return a job's files to the daemon's user, who may then read and remove them whatever their modes are."""
     paths = [path for path in folders if path.exists()]
     if os.geteuid() == 0:
         subprocess.run(["chown", "-RhP", "0:0", "--", *paths], check=False, capture_output=True)
@@ -356,7 +356,7 @@ def _take_over(folders: Sequence[Path]) -> None:
 
 
 def _measure_bytes(folder: Path) -> int:
-    """Sum up the room below a folder, with something for each entry."""
+    """Sum up the disk space below a folder, plus a fixed amount per entry."""
     total = 0
     for root, folders, files in os.walk(folder):
         for name in (*folders, *files):
@@ -366,7 +366,7 @@ def _measure_bytes(folder: Path) -> int:
 
 
 async def _receive_socket(channel: socket.socket) -> socket.socket | None:
-    """The listening socket that comes out of the sandbox; None where the other end is closed without one."""
+    """Receive the listening socket from the sandbox; None if the other end closes without sending one."""
     loop = asyncio.get_running_loop()
     ready = asyncio.Event()
     loop.add_reader(channel, ready.set)

@@ -1,10 +1,10 @@
-"""The repository's own package, as if it had been installed for editing: metadata, entry points, programs, a Python.
+"""The repository's own package as if it were installed in editable mode: metadata, entry points, programs, a Python.
 
-Everything here is written by us from what was read of the repository; nothing of it is executed. The folder holds
+We write everything here from what was read in the repository; nothing of it is executed. The folder holds
 
-- `NAME-VERSION.dist-info`, so that `importlib.metadata` knows the version and the entry points,
+- `NAME-VERSION.dist-info`, so that `importlib.metadata` finds the version and the entry points,
 - `bin` with a program for each console script, of the repository and of its environment, and
-- a virtual environment around both, whose Python finds what tests import, also where they start it without variables.
+- a virtual environment around both. Its Python finds what tests import, even if they start it without variables.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from nightshift.verdict.languages.python.package_layout import OwnPackage
 INSIDE = "/opt/environments/own"
 PYTHON = f"{INSIDE}/bin/python"
 SETUP = "/env"
-"""The folder inside that shows the result of a setup script."""
+"""The path inside the sandbox of a setup script's result."""
 SHOWN = "shown.pth"
-"""The file that tells a Python where else to look."""
+"""The file that adds folders to a Python's import path."""
 _TARGET = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)(?:\s*\[.*\])?")
 _PROGRAM = """#!{python}
 import sys
@@ -33,22 +33,22 @@ sys.exit({target}())
 
 
 def site(series: str) -> str:
-    """The path of the metadata below the folder."""
+    """Return the path of the metadata below the folder."""
     return f"lib/python{series}/site-packages"
 
 
 def with_series(python: str, series: str) -> str:
-    """The interpreter by the name that has its series, as in `python3.11`."""
+    """Return the interpreter's name with its series, as in `python3.11`."""
     return python if re.search(r"python\d+\.\d+$", python) else f"{python.rstrip('3')}{series}"
 
 
 def files_of(own: OwnPackage, modules: Collection[str], series: str) -> dict[str, str]:
-    """The files of the own package's metadata, path to text; nothing where the repository is no package.
+    """Return the files of the own package's metadata, path to text; empty if the repository is not a package.
 
     Args:
-        own: what was read of it.
-        modules: its modules at the top level.
-        series: of the Python that reads it, as in `3.11`.
+        own: the package's description.
+        modules: its top-level modules.
+        series: the version of the Python that reads it, as in `3.11`.
     """
     if not own.name:
         return {}
@@ -88,7 +88,7 @@ def _line(text: str) -> str:
 
 
 def programs(entry_points: Iterable[tuple[str, str]], python: str = PYTHON) -> Iterator[tuple[str, str]]:
-    """A program for each console script: its name and its text. `entry_points` are names with `module:attribute`."""
+    """List the name and text of a program for each console script. `entry_points` are names with `module:attribute`."""
     for name, at in entry_points:
         match = _TARGET.fullmatch(at.strip())
         if match and re.fullmatch(r"[A-Za-z0-9_][\w.-]*", name) and name not in {"python", "python3", "sh"}:
@@ -103,10 +103,10 @@ def write(
     """Write the folder.
 
     Args:
-        folder: empty so far.
+        folder: an empty folder.
         files: path to text.
         scripts: name to text of each program.
-        shown: the lines of its `.pth` file, import paths inside above all.
+        shown: the lines of its `.pth` file, mainly import paths inside.
         python: the interpreter inside.
     """
     series = next(iter(re.findall(r"python(\d+\.\d+)$", python)), "")
@@ -126,7 +126,7 @@ def write(
 
 
 def begin(folder: Path, python: str) -> None:
-    """Make a folder that has `bin` a virtual environment of an interpreter, by its path inside."""
+    """Turn a folder that has `bin` into a virtual environment of an interpreter, which is given by its path inside."""
     for name in ("python", "python3", python.rpartition("/")[2]):
         (folder / "bin" / name).unlink(missing_ok=True)
         (folder / "bin" / name).symlink_to(python)
@@ -135,7 +135,7 @@ def begin(folder: Path, python: str) -> None:
 
 
 def digest(*parts: object) -> str:
-    """A name for what such a folder is made of."""
+    """Return a name for a folder, derived from its inputs."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode("utf-8", "surrogatepass")).hexdigest()[
         :24
     ]

@@ -1,7 +1,8 @@
-"""Makes the Python part of environments: wheels of what the base declares, and the repository's own package.
+"""Makes the Python part of environments: wheels of the base's dependencies, and the repository's own package.
 
-Wheels are laid down with uv and held to their hashes. What would run by itself is taken out of them, and programs are
-written anew from their entry points. The own package follows the change of a run: it is read from its files.
+uv installs the wheels and checks their hashes. Files that would run automatically are removed from them, and programs
+are rewritten from their entry points. The own package follows the change of a run, because it is read from the run's
+files.
 """
 
 from __future__ import annotations
@@ -46,25 +47,25 @@ _NO_PACKAGES = frozenset({"tests", "test", "testing", "docs", "examples", "bench
 _NO_MODULES = frozenset({"setup.py", "conftest.py", "noxfile.py"})
 _FORMAT = "1"
 _PACKAGE = "package.json"
-"""Under this name a recipe has what was read of the package itself: only that makes another environment."""
+"""Key of the package's own description in a recipe. Only a change of this description makes another environment."""
 NO_PLUGINS = frozenset({
     "xdist", "xdist.looponfail", "pytest_cov", "randomly", "random_order", "sugar", "instafail", "html",
     "rerunfailures", "flakefinder", "testmon", "hypothesispytest", "pytest_forked", "metadata", "codspeed",
     "json_report", "jsonreport", "reportlog", "clarity", "progress", "beartype", "memray", "pytest-pretty",
 })  # fmt: skip
-"""Plugins that measure, report, repeat or reorder: a verdict has no use for them, and no terminal."""
+"""Plugins that measure, report, repeat or reorder tests. A verdict needs none of them, and has no terminal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """The Pythons that there are. `others` are those besides the usual one, newest first."""
+    """The available Pythons. `others` are all but the usual one, newest first."""
 
     usual: Runtime
     others: Sequence[str] = ()
     open: Callable[[str], Runtime] = lambda _series: (_ for _ in ()).throw(SandboxError("there is no other Python"))
 
     def chosen(self, asked: str, pinned: str) -> str:
-        """The series that a repository asks for: the usual one where that will do, or nothing else is there.
+        """Return the series that a repository asks for; the usual one if it fits, or if no other one does.
 
         Args:
             asked: its `requires-python`.
@@ -85,7 +86,7 @@ class Series:
         return next((series for series in self.others if wanted.contains(f"{series}.99", prereleases=True)), usual)
 
     def runtime(self, series: str) -> Runtime:
-        """The runtime of a series, prepared on first use.
+        """Return the runtime of a series, prepared on first use.
 
         Raises:
             SandboxError: it cannot be prepared.
@@ -97,7 +98,7 @@ class PythonMaker:
     """Makes the Python parts (`verdict.environments.making.Maker`).
 
     Args:
-        store: keeps the folders of own packages.
+        store: stores the folders of own packages.
         uv: resolves and installs.
         series: the interpreters.
     """
@@ -108,7 +109,7 @@ class PythonMaker:
         self._store, self._uv, self._series = store, uv, series
 
     def recipe(self, files: DeclaredFiles) -> Recipe | None:
-        """Read what the files of a commit declare; None where they declare nothing."""
+        """Read the declarations in a commit's files; None if there are none."""
         named, more = environment_file.packages_of(files)
         folder = files.nearest((*LOCKS, *CONFIG_FILES, "requirements.txt"))
         requirements = [] if folder is None else requirement_files(files.paths, folder)
@@ -191,10 +192,10 @@ class PythonMaker:
         )
 
     async def shown(self, recipe: Recipe, note: Made, folder: Path, files: DeclaredFiles, runtime: Runtime) -> Runtime:
-        """The runtime with the wheels and the own package, of another series where the repository asks for one.
+        """Return the runtime with the wheels, the own package, and another Python if the repository asks for it.
 
         Raises:
-            SandboxError: its Python or the own package cannot be prepared.
+            SandboxError: the Python or the own package cannot be prepared.
         """
         base = await asyncio.to_thread(self._series.runtime, note.more["series"])
         if base.series != runtime.series:
@@ -243,7 +244,7 @@ class PythonMaker:
 
 
 def _together(pinned: tuple[Pinned, ...], more: tuple[Pinned, ...]) -> tuple[Pinned, ...]:
-    """Exact packages with those of others that are not among them."""
+    """Return exact packages together with further ones that are not among them."""
     keys = {package.key for package in pinned}
     return (*pinned, *(package for package in more if package.key not in keys))
 
@@ -256,12 +257,12 @@ def _own(files: DeclaredFiles, folder: str) -> OwnPackage:
 
 
 def _find_own_package(files: DeclaredFiles, folder: str) -> tuple[OwnPackage, list[str], list[str]]:
-    """The own package, the folders that its modules are imported from as a run has them, and these modules."""
+    """Return the own package, the folders of a run that its modules are imported from, and these modules."""
     own = _own(files, folder)
     if own.name and own.version == UNKNOWN_VERSION:
         own = replace(own, version=package_layout.tag_version(files.describe))
     below = folder.removeprefix(files.folder) if folder.startswith(files.folder) else None
-    if below is None:  # it lies above the project, which is no part of it
+    if below is None:  # above the project, so not part of it
         return OwnPackage(), [], []
     base = below.strip("/")
     start = len(files.folder)
@@ -284,7 +285,7 @@ def _find_own_package(files: DeclaredFiles, folder: str) -> tuple[OwnPackage, li
 
 
 def _ours(runtime: Runtime) -> dict[str, str]:
-    """The test libraries of a runtime: name in normal form to version."""
+    """Return the test libraries of a runtime: name in normal form to version."""
     return {normalise(name): version for name, _, version in (each.partition("==") for each in pins(runtime))}
 
 
@@ -298,7 +299,7 @@ def _not_right(asked: str, runtime: Runtime) -> tuple[str, ...]:
 
 
 def tame_more(folder: Path) -> None:
-    """Take out what has the name of a test library or of our own code, and tests that were packed by mistake."""
+    """Remove modules with names of test libraries or of our own code, and tests that were packaged by mistake."""
     for path in folder.iterdir():
         name = path.name.partition(".")[0]
         is_ours = name in LIBRARY_NAMES or name.startswith("nightshift_")
@@ -307,7 +308,7 @@ def tame_more(folder: Path) -> None:
 
 
 def entry_points_in(folder: Path) -> tuple[dict[str, str], list[str]]:
-    """The console scripts of what lies in a folder, and pytest's plugins in it."""
+    """Return the console scripts and the pytest plugins of the distributions in a folder."""
     scripts, plugins = dict[str, str](), list[str]()
     for path in sorted(folder.glob("*.dist-info/entry_points.txt")):
         parser = configparser.RawConfigParser(strict=False, delimiters=("=",))

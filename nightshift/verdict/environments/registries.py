@@ -1,7 +1,7 @@
-"""The package registries of this machine's installers, and the part of them that a sandbox with a network gets.
+"""The package registries of this machine's installers, and the settings that a sandbox with a network gets.
 
-pip and npm are asked themselves; uv and Go say it in the environment. Inside, the installers get the same addresses
-without passwords, and the certificates that this machine trusts.
+pip and npm report their own settings; those of uv and Go are in the environment. Inside, the installers get the same
+addresses without passwords, and the certificates that this machine trusts.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class Registries:
 
     Attributes:
         endpoints: their hosts, which may be on this machine.
-        variables: of the environment inside.
+        variables: the environment variables inside.
         npmrc: the text of npm's settings inside.
-        certificates: those that this machine trusts, in PEM; empty where none were found.
+        certificates: the certificates that this machine trusts, in PEM; empty if none were found.
         upstream: the proxy that this machine itself must use.
-        remarks: what does not hold inside, in lines for the owner.
+        remarks: settings that do not apply inside, in lines for the owner.
     """
 
     endpoints: tuple[Endpoint, ...] = ()
@@ -56,7 +56,7 @@ class Registries:
 
 
 def find(environ: Mapping[str, str]) -> Registries:
-    """Ask the installers of this machine; no more of the daemon's environment counts than these need."""
+    """Ask this machine's installers. Of the daemon's environment, only the variables that they need are used."""
     ours = installers_environment(environ)
     pip, npm = _ask_pip(ours), _ask_npm(ours)
     variables = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "PIP_ROOT_USER_ACTION": "ignore"}
@@ -65,7 +65,7 @@ def find(environ: Mapping[str, str]) -> Registries:
             variables |= {name: addresses, of_uv: addresses}
     variables |= {name: environ[name] for name in ("UV_DEFAULT_INDEX", "UV_INDEX", "GOPROXY") if environ.get(name)}
     if "UV_INDEX" in variables:
-        variables["UV_INDEX_STRATEGY"] = "unsafe-best-match"  # of several indexes pip takes the best match
+        variables["UV_INDEX_STRATEGY"] = "unsafe-best-match"  # pip takes the best match of several indexes
     if trusted := pip.get("trusted-host"):
         variables["PIP_TRUSTED_HOST"] = " ".join(trusted.split())
     lines = [
@@ -91,12 +91,12 @@ def _endpoints(texts: Iterable[str]) -> Iterable[Endpoint]:
             parts = urlsplit(address)
             if parts.hostname:
                 yield Endpoint(parts.hostname.rstrip("."), parts.port or (443 if parts.scheme == "https" else 80))
-        except ValueError:  # no port, or no address at all; the installer says so itself
+        except ValueError:  # an invalid port or address, which the installer reports itself
             continue
 
 
 def _ask_pip(environ: Mapping[str, str]) -> dict[str, str]:
-    """The options that pip is configured to; what the environment says comes last."""
+    """Return pip's configured options. Options from the environment come last and win."""
     options = dict[str, str]()
     for line in _run([sys.executable, "-I", "-m", "pip", "config", "list"], environ).splitlines():
         name, _, value = line.partition("=")
@@ -126,7 +126,7 @@ def _run(argv: Sequence[str], environ: Mapping[str, str]) -> str:
 
 
 def _list_bundles(environ: Mapping[str, str]) -> list[str]:
-    """The files of certificates that this machine's variables and its OpenSSL name."""
+    """List the certificate files that this machine's variables and its OpenSSL name."""
     usual = ssl.get_default_verify_paths()
     return [
         *(environ.get(name, "") for name in _OF_CERTIFICATES),
@@ -137,7 +137,7 @@ def _list_bundles(environ: Mapping[str, str]) -> list[str]:
 
 
 def _read_certificates(paths: Iterable[str]) -> str:
-    """All certificates of these files, and nothing else that stands in them."""
+    """Return all certificates in these files, without their other content."""
     blocks = dict[str, None]()
     for path in dict.fromkeys(path for path in paths if path):
         try:

@@ -1,4 +1,4 @@
-"""The packages that a change needs: what its files and its tests import, under the names of the package index."""
+"""Finds the packages that a change needs: the imports of its files and tests, as names in the package index."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from nightshift.verdict.environments.missing_modules import (
 )
 from nightshift.verdict.languages.python import package_layout, pytest_settings
 
-# What runs of tests have anyway, and a clone has not.
+# Packages that test runs always have, and a clone does not.
 _TEST_LIBRARIES = frozenset({"hypothesis", "pytest"})
-# What builds or checks a project, and no run of its tests needs.
+# Packages that build or check a project; no test run needs them.
 _TOOLS = frozenset({
     "black", "build", "flake8", "isort", "mypy", "pip", "pre-commit", "pylint", "ruff", "setuptools", "tox", "twine",
     "wheel",
 })  # fmt: skip
-# Modules that come with Node.js; they are known without `node:` too.
+# Modules of Node.js that can be imported without `node:` too.
 _NODE = frozenset({
     "assert", "async_hooks", "buffer", "child_process", "cluster", "console", "constants", "crypto", "dgram",
     "diagnostics_channel", "dns", "domain", "events", "fs", "http", "http2", "https", "inspector", "module", "net",
@@ -42,9 +42,10 @@ _NODE = frozenset({
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedPackage:
-    """A module that is missing, and the distribution that brings it; None where that cannot be told.
+    """A missing module, and the distribution that contains it; None if the distribution is unknown.
 
-    `is_known` tells that the distribution is no guess by the module's name, `written` that the agent wrote the file.
+    `is_known` is false if the distribution is a guess by the module's name; `written` is true if the agent wrote the
+    file.
     """
 
     need: MissingModule
@@ -54,13 +55,13 @@ class WantedPackage:
 
 
 class PackageSurvey:
-    """Looks through one change.
+    """Examines one change.
 
     Args:
         job: the change.
         available: top-level modules that every run has.
         allowed: distributions that the owner named in the settings, by normal form.
-        memory: keeps what was read.
+        memory: caches the imports of files.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class PackageSurvey:
         self.allowed = self._list_allowed(allowed)
 
     def wanted(self) -> list[WantedPackage]:
-        """List what the change, its tests and all that they import need from the package index, one a module."""
+        """List the modules, each once, that the change, its tests and their imports need from the package index."""
         job = self._job
         starts = [*job.change, *job.own, *job.spec.tests, *self._conftests()]
         settings = pytest_settings.read(self._text)
@@ -104,7 +105,7 @@ class PackageSurvey:
         ]
 
     def _list_named(self) -> Iterator[WantedPackage]:
-        """The packages that the change names in dependency files; they may be needed without an import."""
+        """List packages that the change names in dependency files; they may be needed without an import."""
         for path in distributions.declarations(listing_of(dict.fromkeys(self._over, ""))):
             text = self._over[path] or ""
             for key, each in distributions.list_declared({path: text}).items():
@@ -114,25 +115,25 @@ class PackageSurvey:
                 yield self._read_named(each, path, line)
 
     def _list_named_by_owner(self) -> Iterator[WantedPackage]:
-        """The packages that the owner approved or gave to the task, which no file has to import."""
+        """List packages that the owner approved or gave to the task; no file has to import them."""
         for name in self._job.spec.packages:
             yield self._read_named(Requirement(name=name), "", 0)
 
     def _read_named(self, named: Requirement, path: str, line: int) -> WantedPackage:
-        """A package that is wanted by its name; versions count where the owner wrote them."""
+        """Return a package that is wanted by name; its version counts only if the owner wrote it."""
         wanted = self.allowed.get(named.key) or Requirement(name=named.name)
         is_known = named.key in self.allowed or distributions.is_known(named)
         need = MissingModule(module=named.key, names=(), path=path, line=line)
         return WantedPackage(need=need, requirement=wanted, is_known=is_known, written=True)
 
     def planned(self) -> list[WantedPackage]:
-        """The distributions that a plan names and that no run has by itself."""
+        """List the distributions that a plan names and that runs do not have anyway."""
         asked = (distributions.requirement(name) for name in self._job.wanted)
         new = (each for each in asked if each and each.key.replace("-", "_") not in self._available)
         return [self._read_named(each, "", 0) for each in new]
 
     def scripts(self, installed: Collection[str] = ()) -> Iterator[MissingModule]:
-        """Modules that JavaScript of the agent's imports by bare names and that neither Node.js nor the tree has.
+        """List modules that the agent's JavaScript imports by bare names, and that neither Node.js nor the tree has.
 
         Args:
             installed: packages that the environment has.
@@ -149,14 +150,15 @@ class PackageSurvey:
                     yield MissingModule(module=name, names=(), path=path, line=_line_of(text, name))
 
     def declaring(self, wanted: Iterable[WantedPackage], packages: Mapping[str, str]) -> dict[str, str]:
-        """The dependency files of the tree in which what the change needs of these packages is declared.
+        """Return the dependency files of the tree, changed so that they declare the packages that the change needs.
 
-        In a repository of the owner's only what the agent's own files import is added, and no file is made; in the
-        workspace a requirements.txt also names what runs the agent's tests, and what the owner approved by name.
+        In the owner's repository, only the imports of the agent's own files are added, and no file is created. In the
+        workspace, requirements.txt also names the libraries that run the agent's tests, and the packages that the owner
+        approved by name.
 
         Args:
-            wanted: what is missing without packages.
-            packages: those of the run, name to exact version.
+            wanted: the modules that are missing without packages.
+            packages: the packages of the run, name to exact version.
         """
         versions, is_own = (
             {distributions.normalise(name): version for name, version in packages.items()},
@@ -189,7 +191,7 @@ class PackageSurvey:
         )
 
     def _list_allowed(self, allowed: Mapping[str, Requirement]) -> dict[str, Requirement]:
-        """Distributions that the owner named, in the settings, with the task, or in files of the base."""
+        """Return the distributions that the owner named: in the settings, with the task, or in files of the base."""
         requirements = dict(self.declared)
         task = {distributions.normalise(name): Requirement(name=name) for name in self._job.spec.packages}
         for key, named in {**task, **allowed}.items():
@@ -214,7 +216,7 @@ class PackageSurvey:
         return [self._as_found(each) if (each.module, each.names) in old else each for each in imported]
 
     def _as_found(self, each: Imported) -> Imported:
-        """An import that the change did not bring: within a function, of what nobody declared, it is optional."""
+        """Mark an existing import as optional if it is within a function and imports an undeclared package."""
         if not each.deferred or each.optional or each.level:
             return each
         source = distributions.source_of(each.module, each.names, self.allowed)
@@ -238,7 +240,7 @@ class PackageSurvey:
 
 
 def _package(specifier: str) -> str:
-    """The package that a bare specifier names; nothing for a path, an address, or a module of Node.js."""
+    """Return the package that a bare specifier names; empty for a path, an address or a module of Node.js."""
     if specifier.startswith((".", "/", "#")) or ":" in specifier:
         return ""
     parts = specifier.split("/")

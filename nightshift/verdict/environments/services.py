@@ -1,7 +1,7 @@
-"""The services that the tests of a repository need, as a part of its environment: read, and shown to each run.
+"""The services that a repository's tests need, as a part of its environment: parsed, and added to each run.
 
-Nothing is kept of a service but how to start it: each run starts its own (`sandbox/inside/services.py`). Programs come
-with packages of the environment, or are the system's.
+Only the way to start a service is stored: each run starts its own (`sandbox/inside/services.py`). Programs come from
+packages of the environment, or from the system.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _FORMAT = "1"
 
 
 class ServicesMaker:
-    """Makes the part of an environment that says which services there are (`verdict.environments.making.Maker`)."""
+    """Makes the part of an environment that lists the services (`verdict.environments.making.Maker`)."""
 
     kind = "services"
 
     def recipe(self, files: DeclaredFiles) -> Recipe | None:
-        """Read what the environment file of a commit declares; a file with faults is a part that cannot be made."""
+        """Read the services in a commit's environment file. An invalid file gives a part that cannot be made."""
         path = environment_file.find(files)
         text = files.text(path) if path else None
         if path is None or text is None:
@@ -35,19 +35,19 @@ class ServicesMaker:
             if not environment_file.read(text).services:
                 return None
         except SandboxError:
-            pass  # `fill` tells it
+            pass  # `fill` reports it
         return Recipe(kind=self.kind, texts={path: text}, parts=(_FORMAT,))
 
     async def fill(self, recipe: Recipe, folder: Path) -> Made:  # noqa: ARG002 (nothing is laid down)
-        """Read the file.
+        """Parse the file.
 
         Raises:
-            SandboxError: it names the fields that are wrong.
+            SandboxError: names the invalid fields.
         """
         return Made(more={"services": [service.name for service in _services(recipe)]})
 
     async def shown(self, recipe: Recipe, note: Made, folder: Path, files: DeclaredFiles, runtime: Runtime) -> Runtime:  # noqa: ARG002 (the interface)
-        """The runtime with the services, which find the folder of the environment's packages in a variable."""
+        """Return the runtime with the services; their variable `PACKAGES` is the environment's package folder."""
         packages = {"PACKAGES": f"{INSIDE}/{SITE}"}
         services = (replace(service, environment={**packages, **service.environment}) for service in _services(recipe))
         return replace(runtime, services=(*runtime.services, *services))

@@ -1,10 +1,10 @@
-"""Makes the setup part of environments: what the script of a repository leaves, after its owner has agreed to it.
+"""Makes the setup part of environments: the result of the repository's setup script, after its owner has agreed to it.
 
-The script runs once for its content, the files that list packages, and the interpreter: in the strong sandbox, with a
-network, as a user without rights, on a copy of the commit's files. `/env` is a virtual environment that it may fill. It
-is shown read-only to later runs, which have no network; a `node_modules` that the script made takes the place of one
-that was made of a lock. As with wheels, nothing stays that would run by itself in a run, hide a module of others, lead
-out of the folder, or stand in the place of a program of the system's.
+The script runs once for its content, the files that list packages, and the interpreter. It runs in the strong sandbox
+with a network, as an unprivileged user, on a copy of the commit's files. `/env` is a virtual environment that it may
+fill. Later runs, which have no network, see `/env` read-only; a `node_modules` that the script made replaces the one
+that was made from a lock. As with wheels, files are removed that would run automatically in a run, hide other modules,
+lead out of the folder, or replace a program of the system.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ HOME = f"{TMP}/home"
 LIMITS = SandboxLimits(
     wall_s=1800.0, cpus=2.0, memory_mb=4096, pids=1024, work_mb=2048, output_bytes=8 << 20, reserved_mb=1 << 16
 )
-"""Of one script; `work_mb` is what a single file may hold."""
+"""Limits of one script; `work_mb` limits the size of a single file."""
 MOST_MB = 6144
-"""How much a script may leave and take on the disk while it runs."""
+"""Megabytes of disk that a script may use while it runs, and may leave."""
 MOST_LISTED = 500
 _FORMAT = "1"
 _ASK_AGAIN_S = 300.0
@@ -63,13 +63,13 @@ class SetupMaker:
     """Makes the setup parts (`verdict.environments.making.Maker`).
 
     Args:
-        sandbox: runs the scripts; None where the daemon has no sandbox that can.
-        uv: where uv lies, whether it is there or not.
+        sandbox: runs the scripts; None if the daemon has no suitable sandbox.
+        uv: the path of uv, which may not exist.
         series: the interpreters.
         python: makes the Python part, whose interpreter the script gets.
-        environ: says where packages are found; all else in it is left out.
-        limits: of one script.
-        most_mb: what a script may take on the disk.
+        environ: the variables with the package registries; all others are ignored.
+        limits: the limits of one script.
+        most_mb: megabytes of disk that a script may use.
     """
 
     kind = "setup"
@@ -90,7 +90,7 @@ class SetupMaker:
         self._asked: tuple[float, Registries] | None = None
 
     def recipe(self, files: DeclaredFiles) -> Recipe | None:
-        """The script of a commit; None where there is none."""
+        """Find the script of a commit; None if there is none."""
         script = setup_scripts.find(files)
         if script is None:
             return None
@@ -109,7 +109,7 @@ class SetupMaker:
         )
 
     async def fill(self, recipe: Recipe, folder: Path) -> Made:
-        """Run the script and keep what it left.
+        """Run the script and store its result.
 
         Raises:
             SandboxError: there is no sandbox for it, or it failed.
@@ -134,7 +134,7 @@ class SetupMaker:
         return replace(content, remarks=(*self._registries().remarks, *content.remarks, *refusals))
 
     async def shown(self, recipe: Recipe, note: Made, folder: Path, files: DeclaredFiles, runtime: Runtime) -> Runtime:  # noqa: ARG002 (the interface)
-        """The runtime with what the script left; an interpreter of its own only where none was given before."""
+        """Return the runtime with the script's result; it gets the script's interpreter only if it has none yet."""
         mounts = [*runtime.mounts, Mount(host=folder / "env", inside=ENV)]
         path = [*runtime.path, f"{ENV}/bin"]
         if note.more["node_modules"]:
@@ -154,7 +154,7 @@ class SetupMaker:
         )
 
     def _registries(self) -> Registries:
-        """Ask the installers of this machine for their registries, again after some minutes."""
+        """Ask this machine's installers for their registries; the answer is cached for some minutes."""
         now = time.monotonic()
         if self._asked is None or now - self._asked[0] > _ASK_AGAIN_S:
             self._asked = (now, registries.find(self._environ))
@@ -163,7 +163,7 @@ class SetupMaker:
     async def _run(
         self, sandbox: BubblewrapSandbox, script: FoundScript, tree: Tree, runtime: Runtime, root: Path
     ) -> tuple[str, ...]:
-        """Run a script to its end, and return what it was refused; nothing of it runs any more."""
+        """Run a script to its end, and return the requests that it was refused; none of its processes is left."""
         reach = await asyncio.to_thread(self._registries)
         writable = [Mount(host=root / name, inside=inside) for name, inside in _FOLDERS.items()]
         await asyncio.to_thread(self._lay_out, root, tree, runtime, reach)
@@ -186,7 +186,7 @@ class SetupMaker:
         return proxy.refused
 
     def _lay_out(self, root: Path, tree: Tree, runtime: Runtime, reach: Registries) -> None:
-        """Lay the commit's files and an empty environment down, for the jobs' user, and what is read-only beside."""
+        """Write the commit's files and an empty environment for the jobs' user, and the read-only files beside them."""
         for folder in ("work", "tmp/home", "env"):
             (root / folder).mkdir(parents=True)
         lay_out(tree, root / "work")
@@ -201,16 +201,16 @@ class SetupMaker:
 
 
 _FOLDERS = {"work": WORK, "tmp": TMP, "env": ENV}
-"""The folders of one run that it may write to, and how it sees them."""
+"""The folders that a run may write to, each with its path inside."""
 
 
 def _words(runtime: Runtime) -> dict[str, str]:
-    """The variables that stand before the interpreter's name."""
+    """Return the variables that precede the interpreter in its command line."""
     return dict(word.split("=", 1) for word in runtime.python if "=" in word)
 
 
 def _order(script: FoundScript, runtime: Runtime, reach: Registries) -> bytes:
-    """Return the command for `START`; a command of a JSON file is one of bash's."""
+    """Return the instructions for `START`; a command from a JSON file runs in bash."""
     environ = {
         **dict(runtime.variables),
         **_words(runtime),
@@ -243,7 +243,7 @@ def _order(script: FoundScript, runtime: Runtime, reach: Registries) -> bytes:
 
 
 def _begin_environment(folder: Path, runtime: Runtime) -> None:
-    """Write an empty virtual environment for the interpreter inside, with the pip that runs the daemon's."""
+    """Write an empty virtual environment for the interpreter inside, with the daemon's version of pip."""
     site = folder / own_metadata.site(runtime.series)
     site.mkdir(parents=True)
     (folder / "bin").mkdir()
@@ -260,7 +260,7 @@ def _begin_environment(folder: Path, runtime: Runtime) -> None:
 
 
 def _check(script: FoundScript, result: SandboxResult, refused: Collection[str], limits: SandboxLimits) -> None:
-    """Raises `SandboxError` where a script did not end well, with its last words and what may help."""
+    """Raise `SandboxError` if a script did not end well, with the end of its output and a hint."""
     if result.ended is Ended.EXITED and result.exit_code == 0:
         return
     why = {
@@ -279,14 +279,14 @@ def _check(script: FoundScript, result: SandboxResult, refused: Collection[str],
 
 
 def _keep(root: Path, location: str, folder: Path, runtime: Runtime, own: Collection[str]) -> Made:
-    """Clean what a script left, move it to its folder with an interpreter that finds it, and note what it is.
+    """Clean a script's result, move it to its folder with an interpreter that finds it, and describe it.
 
     Args:
         root: the folder of the run.
-        location: where in the commit the script ran.
-        folder: of the part.
-        runtime: whose interpreter it is for.
-        own: modules that the repository has itself at the top level.
+        location: the folder in the commit where the script ran.
+        folder: the folder of the part.
+        runtime: the runtime whose interpreter it is for.
+        own: the repository's own top-level modules.
     """
     env, node, site = root / "env", root / "work" / location / FOLDER, own_metadata.site(runtime.series)
     _drop_links_out(env, ENV)
@@ -323,7 +323,7 @@ def _keep(root: Path, location: str, folder: Path, runtime: Runtime, own: Collec
 
 
 def _tame(site: Path, own: Collection[str]) -> Iterator[str]:
-    """Take out what may not be shown to runs, and say what that was; our pip goes without a word."""
+    """Remove files that runs may not see, and report them; our own pip is removed silently."""
     for path in (site / "pip", *site.glob("pip-*.dist-info")):
         remove(path)
     before = {path.name for path in site.iterdir()} - {"__pycache__", "bin"}
@@ -340,12 +340,12 @@ def _tame(site: Path, own: Collection[str]) -> Iterator[str]:
 
 
 def _drop_links_out(folder: Path, inside: str, work: Path | None = None) -> None:
-    """Take out pipes, sockets, devices, and links that lead out of a folder; those within become relative.
+    """Remove pipes, sockets, devices, and links that lead out of a folder; links within it become relative.
 
     Args:
-        folder: what the script left.
+        folder: the script's result.
         inside: its path as the script saw it.
-        work: the copy of the commit, whose files links may lead to.
+        work: the copy of the commit, to whose files links may lead.
     """
     entries = [Path(root, name) for root, folders, files in os.walk(folder) for name in (*folders, *files)]
     links = [path for path in entries if path.is_symlink()]
@@ -361,7 +361,7 @@ def _drop_links_out(folder: Path, inside: str, work: Path | None = None) -> None
     for path in links:
         try:
             there = Path("/") if path.readlink().is_absolute() else path.resolve(strict=True)
-        except (OSError, RuntimeError):  # it leads nowhere, or to itself
+        except (OSError, RuntimeError):  # dangling, or a loop
             there = Path("/")
         if path.parent.name == ".bin" and NOT_THEIRS.fullmatch(path.name):
             path.unlink()
@@ -381,7 +381,7 @@ def _list_node_packages(node: Path) -> Iterator[tuple[str, str]]:
 
 
 def _list_modules(paths: Collection[str]) -> frozenset[str]:
-    """The modules that a repository has at its root or in `src`."""
+    """Return the modules that a repository has at its root or in `src`."""
     modules = set[str]()
     for path in paths:
         parts = path.removeprefix("src/").split("/")

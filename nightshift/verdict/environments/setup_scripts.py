@@ -1,8 +1,8 @@
-"""Finds the script with which a repository prepares itself, in the forms that other agents know as well.
+"""Finds a repository's setup script, in the forms that other agents use as well.
 
-What runs is `.nightshift/setup.sh`, `.openhands/setup.sh` or the `install` of `.cursor/environment.json`, the first
-that a commit has. The steps of `.github/workflows/copilot-setup-steps.yml` are never run: they stand among actions of
-others. Their `run:` lines are offered as the draft of a script.
+The script is `.nightshift/setup.sh`, `.openhands/setup.sh` or the `install` of `.cursor/environment.json`; the first
+one that a commit has runs. The steps of `.github/workflows/copilot-setup-steps.yml` never run, because they depend on
+third-party actions. Their `run:` lines are offered as a draft of a script.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _LISTS = frozenset({*LOCKS, *NPM_LOCKS, *CONFIG_FILES, "package.json", "go.mod",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundScript:
-    """A script as a commit has it.
+    """A setup script of a commit.
 
     Attributes:
-        path: the file that it stands in.
-        folder: where it runs: the folder above, with a slash at its end; empty for the root.
-        text: what is run.
+        path: the file that contains it.
+        folder: the folder that it runs in, with a trailing slash; empty for the root.
+        text: the text that runs.
         named: other files of the repository that it names, path to text, without those that list packages.
-        lists: the files there that list packages, path to text.
+        lists: the files in the folder that list packages, path to text.
     """
 
     path: str
@@ -51,17 +51,17 @@ class FoundScript:
 
     @property
     def digest(self) -> str:
-        """The digest that its owner agrees to: SHA-256 of the text and of the files that it names."""
+        """The digest that the owner agrees to: SHA-256 of the text and of the files that it names."""
         return _digest({"": self.text, **self.named})
 
     @property
     def made_of(self) -> str:
-        """Inputs that decide on its outcome: a digest of the files that list packages, and of where it runs."""
+        """A digest of the further inputs that decide the outcome: the files that list packages, and the folder."""
         return _digest({"": self.folder, **self.lists})
 
 
 def find(files: DeclaredFiles) -> FoundScript | None:
-    """The script of a commit: of the project's own folder, else of the root; None where there is none."""
+    """Return the script of a commit, from the project's own folder or else from the root; None if there is none."""
     for folder in dict.fromkeys((files.folder, "")):
         for path, text in _scripts(files, folder):
             if text.strip() and len(text) <= MOST_CHARS:
@@ -84,7 +84,7 @@ def _scripts(files: DeclaredFiles, folder: str) -> Iterator[tuple[str, str]]:
 
 
 def _install(text: str) -> str:
-    """The command of Cursor's file; empty where it has none."""
+    """Return the command in Cursor's file; empty if there is none."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):
@@ -94,7 +94,7 @@ def _install(text: str) -> str:
 
 
 def _list_named_files(files: DeclaredFiles, folder: str, text: str) -> dict[str, str]:
-    """The files that a script names by their path, and the Makefile where it calls make."""
+    """Return the files that a script names by path, plus the Makefile if it calls make."""
     words = {word.removeprefix("./").rstrip("/") for word in _WORD.findall(text)}
     paths = {f"{folder}{word}" for word in words} | (
         {f"{folder}{name}" for name in _MAKE} if "make" in words else set()
@@ -105,7 +105,7 @@ def _list_named_files(files: DeclaredFiles, folder: str, text: str) -> dict[str,
 
 
 def _lists_packages(path: str) -> bool:
-    """Setup.py lists packages as well, but it is a program."""
+    """Check whether a file lists packages. setup.py does too, but is excluded because it is a program."""
     name = path.rpartition("/")[2]
     return name != "setup.py" and (name in _LISTS or is_declaration(path))
 
@@ -122,9 +122,11 @@ def _digest(texts: Mapping[str, str]) -> str:
 
 
 def draft(files: DeclaredFiles) -> str:
-    """A script of the `run:` lines of Copilot's steps, for the owner to read; empty where there are none or a script.
+    """Draft a script from the `run:` lines of Copilot's steps, for the owner to read.
 
-    What the steps use of others' actions is named in remarks, for nothing of it can be run.
+    Empty if there are no such lines, or if a script exists.
+
+    Third-party actions in the steps are named in comments, because they cannot run.
     """
     text = next((text for path in COPILOT if (text := files.text(path))), None)
     if not text or find(files):

@@ -1,8 +1,9 @@
-"""Read-only folders by name, made once and shown to any number of runs: built, kept, swept.
+"""Read-only folders by name, made once and mounted in any number of runs: built, stored, swept.
 
-A folder is built beside its place and moved there in one step, so what is there is whole. Beside it stands a note,
-`NAME.json`, which says what it was made of, how large it is and, by its time, when it was used last. One maker works on
-a name at a time, over tasks and processes; what a killed one left is removed by the next, and is never used.
+A folder is built beside its final path and then renamed, so an existing folder is complete. A note beside it,
+`NAME.json`, says what it was made of and how large it is; its modification time is the time of the last use. One maker
+at a time works on a name, across tasks and processes. What a killed maker left is never used, and the next maker
+removes it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """An entry of a store: the content of its note, the time of its last use, and its room on the disk."""
+    """An entry of a store: the content of its note, the time of its last use, and its size on disk."""
 
     name: str
     note: Any
@@ -41,12 +42,12 @@ class Kept:
 
 
 class FolderStore:
-    """Keeps folders.
+    """Stores folders.
 
     Args:
-        folder: where; made if need be, or another one in its place where jobs cannot enter it.
-        keep_mb: how large all may be together; what was used longest ago goes first.
-        clock: the time, for the sweeping.
+        folder: the store's folder, created if it is missing; replaced by another one if jobs cannot enter it.
+        keep_mb: megabytes that all folders together may use; the least recently used go first.
+        clock: the time, for sweeping.
 
     Raises:
         SandboxError: the folder cannot be made.
@@ -59,14 +60,14 @@ class FolderStore:
         self.sweep()
 
     def path(self, name: str) -> Path:
-        """The path that the folder of that name has, or would have."""
+        """Return the path of the folder of this name, whether it exists or not."""
         return self._folder / name
 
     @contextlib.asynccontextmanager
     async def lock(self, name: str) -> AsyncIterator[None]:
-        """Hold a name: nobody else works on it, in this process or another one.
+        """Hold the lock of a name, in this process and others.
 
-        The folder is made again where somebody has emptied the cache meanwhile, and a stand-in with what it stands for.
+        If the cache was emptied meanwhile, the store's folder is created again, and so is a substitute for it.
         """
         if not (self._wanted.is_dir() and self._folder.is_dir()):
             self._folder = await asyncio.to_thread(job_folders.public, self._wanted)
@@ -79,12 +80,12 @@ class FolderStore:
                 os.close(descriptor)
 
     async def build(self, name: str, fill: Callable[[Path], Awaitable[None]]) -> Path:
-        """Fill a folder beside its place, open it to all, and move it there; one that is there is left as it is.
+        """Fill a folder beside its final path, make it readable to all, and rename it; keep an existing folder.
 
-        Whoever calls it holds the name.
+        The caller must hold the lock of the name.
 
         Raises:
-            SandboxError: it cannot be kept, or `fill` raised it.
+            SandboxError: it cannot be stored, or `fill` raised it.
         """
         target = self.path(name)
         if target.is_dir():
@@ -104,7 +105,7 @@ class FolderStore:
         return target
 
     def read(self, name: str) -> Any | None:
-        """The content of a note, which counts as used from now on; None where there is no sound one."""
+        """Return the content of a note and record its use; None if there is no valid note."""
         try:
             note = self._folder / f"{name}.json"
             content, _ = _read_note(note)
@@ -114,7 +115,7 @@ class FolderStore:
         return content
 
     async def write(self, name: str, content: Any) -> None:
-        """Write a note; the folder is there by then, if there is to be one."""
+        """Write a note. Its folder, if there is one, must already exist."""
         note = self._folder / f"{name}.json"
         size_bytes = await asyncio.to_thread(size_of, self.path(name))
         temporary = note.with_name(f".{note.name}-{os.getpid()}")
@@ -123,9 +124,10 @@ class FolderStore:
         temporary.replace(note)
 
     def sweep(self, keep_mb: float | None = None) -> None:
-        """Remove what was not used for long, what is too much, and what an interrupted build left.
+        """Remove folders unused for long, folders above the size limit, and leftovers of interrupted builds.
 
-        Other processes may be building, and what was used lately may still be shown to a job: that stays.
+        Recent leftovers and recently used folders stay: other processes may be building, or a job may still use the
+        folder.
         """
         oldest, begun = ((self._clock() - age).timestamp() for age in (KEEP, BUILT_WITHIN))
         for note in self._folder.glob("*.json"):
@@ -140,14 +142,14 @@ class FolderStore:
         self._free_space(self._keep_mb if keep_mb is None else keep_mb)
 
     def _free_space(self, keep_mb: float) -> None:
-        """Remove whole folders, used longest ago first, until the others are small enough together."""
+        """Remove whole folders, least recently used first, until the rest is below the limit."""
         in_use = (self._clock() - IN_USE).timestamp()
         folders = [folder for folder in reversed(notes_in(self._folder)) if self.path(folder.name).is_dir()]
         too_much = sum(folder.size_bytes for folder in folders) - keep_mb * 2**20
         for folder in folders:
             if too_much > 0 and folder.used_at.timestamp() < in_use:
                 too_much -= folder.size_bytes
-                (self._folder / f"{folder.name}.json").unlink()  # first: a folder without a note is none
+                (self._folder / f"{folder.name}.json").unlink()  # first, because a folder without a note does not count
                 remove(self.path(folder.name))
 
     def _note_use(self, note: Path) -> None:
@@ -156,7 +158,7 @@ class FolderStore:
 
 
 def notes_in(folder: Path) -> list[Kept]:
-    """All that is in the folder of a store, used last first; it counts as used by nobody."""
+    """List the entries in a store's folder, most recently used first. This does not count as a use."""
     folders = []
     for note in folder.glob("*.json"):
         with contextlib.suppress(OSError, ValueError):
@@ -167,10 +169,10 @@ def notes_in(folder: Path) -> list[Kept]:
 
 
 def _read_note(note: Path) -> tuple[Any, int]:
-    """The content of a note, and what its folder takes on the disk in bytes.
+    """Return the content of a note, and the size of its folder on disk in bytes.
 
     Raises:
-        OSError, ValueError: there is no sound one.
+        OSError, ValueError: there is no valid note.
     """
     try:
         content = json.loads(note.read_text())
@@ -180,7 +182,7 @@ def _read_note(note: Path) -> tuple[Any, int]:
 
 
 async def _hold_lock(path: Path) -> tuple[int, Path]:
-    """A lock file that this process holds; it is gone when its holder is done, and free when its holder is killed."""
+    """Acquire a lock file. Its holder deletes it when done; if the holder is killed, the lock is free."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -205,10 +207,10 @@ def _is_still(path: Path, descriptor: int) -> bool:
 
 
 async def limit_size(work: Coroutine[Any, Any, T], folder: Path, most_mb: float) -> T:
-    """Do some work as long as what it makes in a folder is not too large.
+    """Run some work while the folder that it fills stays below a size limit.
 
     Raises:
-        SandboxError: it is.
+        SandboxError: the folder is too large.
     """
     running = asyncio.create_task(work)
     try:
@@ -223,25 +225,25 @@ async def limit_size(work: Coroutine[Any, Any, T], folder: Path, most_mb: float)
 
 
 def remove(path: Path) -> None:
-    """Remove a file, a link or a folder with all in it, if it is there, however deep it is."""
+    """Remove a file, a link, or a folder of any depth with its content, if it exists."""
     if path.is_dir() and not path.is_symlink():
         words = ["rm", "-rf", "--", str(path)]
         if subprocess.run(words, check=False, capture_output=True, stdin=subprocess.DEVNULL).returncode:
             subprocess.run(
                 ["chmod", "-R", "u+rwX", "--", str(path)], check=False, capture_output=True
-            )  # closed folders
+            )  # unreadable folders
             subprocess.run(words, check=False, capture_output=True)
     else:
         path.unlink(missing_ok=True)
 
 
 def size_of(folder: Path) -> int:
-    """Sum up the room of the files below a folder, in bytes; nothing where there is none."""
+    """Sum up the disk space of the files below a folder, in bytes; 0 if it does not exist."""
     return sum(_blocks(Path(root, name)) * 512 for root, _, files in os.walk(folder) for name in files)
 
 
 def _blocks(path: Path) -> int:
     try:
         return os.lstat(path).st_blocks
-    except FileNotFoundError:  # it is being filled
+    except FileNotFoundError:  # removed while the folder is being filled
         return 0

@@ -1,8 +1,8 @@
-"""Has uv resolve requirements and lay wheels down; nothing of a package is executed, and nothing is built.
+"""Resolves requirements and installs wheels with uv; nothing of a package is executed, and nothing is built.
 
-uv runs as a process of its own with a clean environment and without any configuration of the repository's: it learns
-from files that we write which packages there are to be. A package without a wheel is told by its name, so that the
-others can be had.
+uv runs as a separate process with a clean environment and without any configuration of the repository: it gets the list
+of packages from files that we write. A package without a wheel is identified by name, so that the others can be
+installed.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from nightshift.verdict.environments.wheels import (
 
 _SETTINGS = {"UV_NO_CONFIG": "1", "UV_LINK_MODE": "copy", "UV_NO_PROGRESS": "1", "NO_COLOR": "1"}
 MOST_MB = 6144
-"""Room on the disk for one environment."""
+"""Megabytes of disk for one environment."""
 MOST_LEFT_OUT, MOST_SINGLE = 60, 60
-"""So many packages are left out at most, and so many requirements are looked at one by one."""
+"""Maximum number of packages that are left out, and of requirements that are tried one by one."""
 _AWAY = re.compile(
     r"Failed to fetch|error sending request|dns error|Connection refused|timed out|tcp connect error|"
     r"Could not connect|HTTP status server error|request or response body error"
@@ -54,9 +54,9 @@ class Uv:
     """Resolves and installs for one interpreter.
 
     Args:
-        program: where uv lies.
-        prepare: sees to it on first use that it is there, and tells where the package index is found; all else in
-            these variables is left out. It raises `SandboxError`.
+        program: the path of uv.
+        prepare: installs uv on first use, and returns variables with the package index; all others in it are ignored.
+            It raises `SandboxError`.
     """
 
     def __init__(self, program: Path, prepare: Callable[[], Mapping[str, str]]) -> None:
@@ -64,7 +64,7 @@ class Uv:
         self._prepared: tuple[list[str], dict[str, str]] | None = None
 
     def _ready(self) -> tuple[list[str], dict[str, str]]:
-        """Further words for uv, and its environment."""
+        """Return further arguments for uv, and its environment."""
         if self._prepared is None:
             variables = installers_environment(self._prepare())
             words = ["--no-index"] if variables.get("PIP_NO_INDEX", "0") not in {"", "0"} else []
@@ -74,7 +74,7 @@ class Uv:
     async def resolved(
         self, declaration: Declaration, runtime: Runtime, ours: Mapping[str, str], own: str = ""
     ) -> tuple[tuple[Pinned, ...], tuple[str, ...]]:
-        """Exact packages for requirements, and what was left out and why; never the repository's `own` package.
+        """Resolve requirements to exact packages, with remarks on what was left out; never the `own` package.
 
         Raises:
             Unreachable: the index does not answer.
@@ -94,7 +94,7 @@ class Uv:
                     excluded[name] = f"{name} has no fitting wheel for Python {runtime.series}; it is left out"
 
         every = [line for group in declaration.groups for line in group]
-        # All at once, as a rule; where they do not go together, one after the other, those that weigh most first.
+        # Usually all at once; if they conflict, one after the other in order of priority.
         for lines in (every, *([line] for line in every[:MOST_SINGLE] if len(every) > 1)):
             try:
                 pinned = await go_together([*accepted, *lines])
@@ -128,7 +128,7 @@ class Uv:
     async def install(
         self, pinned: Sequence[Pinned], runtime: Runtime, target: Path
     ) -> tuple[tuple[Pinned, ...], tuple[str, ...]]:
-        """Unpack exact packages into a folder, their files held to the hashes; what has no wheel is left out and told.
+        """Unpack exact packages into a folder and check hashes; leave out packages without a wheel, with a remark.
 
         Raises:
             Unreachable: the index does not answer.
@@ -181,7 +181,7 @@ def _read(folder: str, name: str) -> str:
 
 
 def _find_blamed(output: str) -> str:
-    """The package that stands in the way, by normal form; empty where no single one does."""
+    """Return the package that uv's error blames, by normal form; empty if there is no single one."""
     for pattern in (_HASH_FAULT, *_NO_WHEEL):
         if match := pattern.search(output):
             return normalise(match[1])

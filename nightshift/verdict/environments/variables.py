@@ -1,6 +1,6 @@
 """Reads the variables that a repository sets for its tests: in its environment file, its tox.ini and its Makefile.
 
-They hold in every run, however that starts. Values that are put together by tox or make are left out.
+They apply to every run, however it starts. Values that tox or make would have to expand are left out.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ _EXPORT = re.compile(r"^export[ \t]+(\w+)[ \t]*[:?]{0,2}=[ \t]*([^\n#]*)", re.MU
 
 
 def read_variables(files: DeclaredFiles) -> dict[str, str]:
-    """Name to value, but for those that steer interpreters or runners; the environment file goes before the others.
+    """Return the variables, name to value; the environment file takes precedence.
+
+    Variables that control interpreters or runners are left out.
 
     Args:
-        files: those of the base, which a change does not set anything by.
+        files: the files of the base; a change cannot set variables.
     """
     pairs = [*_of_makefile(files), *_of_tox(files)]
     usable = {name: value for name, value in pairs if name.isidentifier() and not re.search(r"[${\0]", value)}
@@ -47,5 +49,5 @@ def _of_file(files: DeclaredFiles) -> dict[str, str]:
     path = environment_file.find(files)
     try:
         return environment_file.read((files.text(path) if path else None) or "").env
-    except SandboxError:  # told where its services are read
+    except SandboxError:  # Reported when the services are read.
         return {}

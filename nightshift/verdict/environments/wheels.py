@@ -1,8 +1,8 @@
-"""Asks pip which wheels a requirement takes and lays them down; nothing of a package is executed.
+"""Resolves requirements to wheels with pip and installs them; nothing of a package is executed.
 
-Wheels alone are taken: pip unpacks them, while a source distribution would run its `setup.py`. pip runs as a process of
-its own with a clean environment, of which no more is kept than the way to the package index. What is laid down is what
-was resolved, held to it by version and hash.
+Only wheels are accepted: pip unpacks them, while a source distribution would run its `setup.py`. pip runs as a separate
+process with a clean environment, which only contains the settings for the package index. Exactly the resolved wheels
+are installed, checked by version and hash.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ _NOT_FOUND = re.compile(r"No matching distribution found for ([A-Za-z0-9._-]+)")
 
 
 def installers_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Choose the variables that installers need: where the index is, proxies, their own settings; no keys of models."""
+    """Return the variables that installers need: the index, proxies and their own settings, but no keys of models."""
     return {name: value for name, value in environ.items() if _KEPT.match(name)}
 
 
 class Unobtainable(SandboxError):
-    """A package cannot be had as wheels: there is none of that name or version, or none for this Python."""
+    """A package has no wheel: none of that name or version, or none for this Python."""
 
 
 class Unreachable(SandboxError):
-    """The package index does not answer; later it may."""
+    """The package index does not answer; it may later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wheel:
-    """One distribution as the index has it; `summary` is its own line about itself."""
+    """A distribution in the index; `summary` is its own one-line description."""
 
     name: str
     version: str
@@ -74,18 +74,18 @@ class Wheels:
 
     Args:
         series: the Python that the wheels are for, as in `3.11`.
-        environ: where the index is found (proxies, pip's own settings); all else in it is left out.
-        pins: `name==version` of what is installed beside the packages already and must not be chosen otherwise.
+        environ: the variables with the index (proxies, pip's own settings); all others are ignored.
+        pins: `name==version` of packages that are already installed, of which no other version may be chosen.
     """
 
     def __init__(self, series: str, *, environ: Mapping[str, str], pins: Sequence[str] = ()) -> None:
         self.series, self._pins = series, tuple(pins)
         variables = installers_environment(environ)
-        # Settings of the owner's that would send the files elsewhere are overruled.
+        # Override settings of the owner that would install elsewhere.
         self._environ = {**variables, "PIP_USER": "0", "PIP_REQUIRE_VIRTUALENV": "0", "PYTHONDONTWRITEBYTECODE": "1"}
 
     async def look_up(self, requirement: str) -> Wheel:
-        """The wheel of one package, without what it depends on.
+        """Return the wheel of one package, without its dependencies.
 
         Raises:
             Unobtainable, Unreachable: as `resolve`.
@@ -94,22 +94,22 @@ class Wheels:
         return wheel
 
     async def resolve(self, requirements: Sequence[str]) -> tuple[Wheel, ...]:
-        """The wheels of these packages and of all that they depend on, in order of their names.
+        """Return the wheels of these packages and all their dependencies, sorted by name.
 
         Raises:
-            Unobtainable: one of them, or what it depends on, has no fitting wheel.
+            Unobtainable: one of them has no fitting wheel.
             Unreachable: the index does not answer.
-            SandboxError: pip failed otherwise.
+            SandboxError: pip failed for another reason.
         """
         return await self._resolve_wheels(requirements, [], RESOLVE_S)
 
     async def pinned(self, packages: Mapping[str, str]) -> tuple[Wheel, ...]:
-        """Just these wheels, name to version; raises as `resolve`."""
+        """Return exactly these wheels, name to version; raises as `resolve`."""
         exact = [f"{name}=={version}" for name, version in sorted(packages.items())]
         return await self._resolve_wheels(exact, ["--no-deps"], RESOLVE_S)
 
     async def install(self, wheels: Sequence[Wheel], target: Path) -> None:
-        """Unpack these wheels and no others into a folder; raises as `resolve`."""
+        """Unpack exactly these wheels into a folder; raises as `resolve`."""
         with tempfile.TemporaryDirectory(prefix=orphans.prefix("wheels")) as scratch:
             lock = _list_lines(
                 scratch, [f"{wheel.name}=={wheel.version} --hash=sha256:{wheel.sha256}" for wheel in wheels]
@@ -120,7 +120,7 @@ class Wheels:
     async def _resolve_wheels(
         self, requirements: Sequence[str], more: Sequence[str], wall_s: float
     ) -> tuple[Wheel, ...]:
-        # A git note of somebody else's may name them: pip would take an address or a folder as well.
+        # A git note of a third party may name them, and pip would also accept an address or a folder.
         if wrong := [text for text in requirements if str(requirement(text)) != text]:
             raise Unobtainable(f"{wrong[0]!r} is no package")
         with tempfile.TemporaryDirectory(prefix=orphans.prefix("wheels")) as scratch:
@@ -151,7 +151,7 @@ class Wheels:
         raise SandboxError(f"pip failed: {words}")
 
     async def _why_missing(self, name: str) -> str:
-        """Whether a package has no wheel, or there is none of that name; the index is asked, nothing is built."""
+        """Say whether a package has no wheel or does not exist; asks the index and builds nothing."""
         words = ["index", "versions", "-q", "--disable-pip-version-check", "--no-input", "--", name]
         try:
             await self._pip(words, LOOK_UP_S, explained=True)
@@ -161,11 +161,11 @@ class Wheels:
 
 
 async def call(argv: Sequence[str], environ: Mapping[str, str], wall_s: float, cwd: Path | None = None) -> _Done:
-    """Run a program of our own to its end; it does not outlive a cancellation.
+    """Run a trusted program to its end; a cancellation kills it.
 
     Raises:
         TimeoutError: it took longer than `wall_s`.
-        SandboxUnready: it was ended by a signal that nobody here sent.
+        SandboxUnready: it was ended by a signal that this process did not send.
     """
     process = await asyncio.create_subprocess_exec(
         *argv,
@@ -201,7 +201,7 @@ def _last_words(stderr: str) -> str:
 
 
 def _read(report: Path) -> tuple[Wheel, ...]:
-    """Read pip's report of what it would install (its “installation report”, version 1)."""
+    """Read pip's installation report (version 1), which lists what pip would install."""
     try:
         wheels = [_wheel(item) for item in json.loads(report.read_text())["install"]]
         if strange := [wheel.name for wheel in wheels if requirement(f"{wheel.name}=={wheel.version}") is None]:

@@ -1,1 +1,1 @@
-"""Findings against a change that passed: each module compares one thing, and judges nothing."""
+"""Findings against a passing change: each module makes one comparison, and none of them judges."""

@@ -1,7 +1,7 @@
-"""Test assets: every file that decides what tests check, and which of them a change touches.
+"""Test assets: the files that decide what tests check, and those of them that a change touches.
 
-They are known by what tests read and import on the base, and by the usual names where that was not seen. What only the
-product reads is none.
+They are the files that tests read and import on the base; files of usual names count even if no test was seen to use
+them. Files that only the product reads are not test assets.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class Surroundings:
     """The tests around a change.
 
     Attributes:
-        read: the files that tests opened, each with the file of tests.
+        read: the files that tests opened, each with the test file.
         modules: the modules of the tree that were imported.
-        command: the owner's words, whose files count.
-        asked: the words of the task: a file that they name may change.
+        command: the arguments of the owner's command; the files among them count.
+        asked: the task's text; a file that it names may change.
     """
 
     read: Mapping[str, str]
@@ -48,12 +48,12 @@ class Surroundings:
 
 
 def find_touched(change: Change, texts: Change, around: Surroundings) -> Iterator[Finding]:
-    """The test assets among the files of a change, as questions; those that the task names are none.
+    """List the test assets among the files of a change, as questions unless the task names them.
 
     Args:
         change: path to new text, None for a removed file.
-        texts: what each of these files holds on the base; None where it is new.
-        around: what is known of the tests.
+        texts: the text of each of these files on the base; None for a new file.
+        around: the tests around the change.
     """
     for path, text in sorted(change.items()):
         before = texts.get(path)
@@ -68,7 +68,7 @@ def find_touched(change: Change, texts: Change, around: Surroundings) -> Iterato
 
 
 def find_reason(path: str, text: str, around: Surroundings) -> str:
-    """Say why a file decides what tests check; empty for one of the product's own."""
+    """Return why a file decides what tests check; empty for a file of the product."""
     if path in around.read:
         return f"is read by {around.read[path]}"
     if _STEERING.search(path) or path in around.command:
@@ -83,25 +83,25 @@ def find_reason(path: str, text: str, around: Surroundings) -> str:
 
 
 def _is_helper(path: str) -> bool:
-    """Tell whether a module is called like one that serves tests."""
+    """Check whether a module has a typical name of a test helper."""
     stem = path.rpartition("/")[2].partition(".")[0]
     return bool(re.search(r"(^|_)(check|assert|expect|test|helper|support|util)", stem))
 
 
 def subject_of(path: str, text: str | None) -> str:
-    """The subject by which a yes to this very text of a file is known."""
+    """Return the subject of a question about a file; an approval covers only this very text."""
     digest = hashlib.sha256(encode(text or "")).hexdigest()[:16]
     return f"{SUBJECT}:{path}:{'gone-' if text is None else ''}{digest}"
 
 
 def is_named(path: str, words: str) -> bool:
-    """Tell whether words name a file, by its path or its name."""
+    """Check whether a text names a file, by path or by name."""
     name = path.rpartition("/")[2]
     return bool(words) and any(re.search(rf"(?<![\w./-]){re.escape(each)}(?![\w/-])", words) for each in (path, name))
 
 
 def find_denied(change: Change, denied: Collection[str]) -> dict[str, str]:
-    """The files of a change whose owner keeps them as they are, with the reason."""
+    """Return the files of a change that the owner refused to have changed, with the reason."""
     return {
         path: "is a test asset that its owner keeps as it is"
         for path in change

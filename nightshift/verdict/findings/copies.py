@@ -1,7 +1,7 @@
-"""Must-fail copies in place: the same files of tests under the same names, one expected value of each test changed.
+"""Must-fail copies in place: the same test files under the same names, with one expected value of each test changed.
 
-Only a copy that passes says anything: its test does not look at what it expects. What fails otherwise, does not end or
-cannot be collected says nothing, for a right program may not like the changed value either.
+Only a copy that passes proves something: its test does not check its expected value. A copy that fails for another
+reason, does not end or cannot be collected proves nothing, because a right program may also reject the changed value.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from nightshift.verdict.languages.plan import Role
 from nightshift.verdict.run import NativeRun, bare, file_of
 
 SHORTEST_S, LONGEST = 5.0, 5.0
-"""A run of copies may take this many seconds, and so many times what the tests took."""
+"""Limit of a run of copies: these seconds, plus this multiple of the tests' own time."""
 
 
 def find_passing(copies: NativeRun, native: NativeRun, tests: Collection[str]) -> list[str]:
-    """The tests that passed, and whose copies all passed as well."""
+    """Return the tests that passed, and whose copies all passed as well."""
     return sorted(
         test
         for test in {bare(each) for each in native.passed if bare(each) in tests}
@@ -26,11 +26,11 @@ def find_passing(copies: NativeRun, native: NativeRun, tests: Collection[str]) -
 
 
 def find_copies(passing: list[str], roles: dict[str, Role], mended: Collection[str]) -> Iterator[Finding]:
-    """One finding for each file of tests whose copies pass.
+    """Make one finding for each test file whose copies pass.
 
     Args:
         passing: the tests.
-        roles: whose files these are.
+        roles: the role of each test file.
         mended: the tests of the base that failed without the change.
     """
     for path in dict.fromkeys(map(file_of, passing)):

@@ -1,7 +1,7 @@
-"""Compares the run with the change to the one without: tests that are gone, checks that never run, outside functions.
+"""Compares the runs with and without the change: missing tests, checks that never run, replaced outside functions.
 
-Parametrized tests may have other ids in each run (a date, an address, the order of a set): what counts for them is how
-many cases of a test there are.
+Parametrized tests may have other ids in each run (a date, an address, the order of a set), so only the number of cases
+of a test counts.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ Read = Callable[[str], str | None]
 
 
 def compare(native: NativeRun, base: NativeRun, settled: Collection[str], before: Read, now: Read) -> Iterator[Finding]:
-    """Compare the tests of both runs for what the change took away.
+    """Compare the tests of both runs, and report what the change took away.
 
     Args:
         native: the run with the change.
         base: the run without it.
-        settled: files of tests that may differ, because the task or their owner says so.
+        settled: test files that may differ, because the task or the owner says so.
         before: reads a file without the change.
-        now: reads it with the change.
+        now: reads a file with the change.
     """
     yield from _find_gone(native, base, settled)
     yield from _find_lost(native, base, settled, before, now)
@@ -77,7 +77,7 @@ def _find_lost(
 
 
 def _find_not_here(native: NativeRun, base: NativeRun) -> Iterator[Finding]:
-    """Tests that are skipped with the change and without it, with the reason of the first."""
+    """Report tests that are skipped with and without the change, with the reason of the first."""
     idle = [case for case in native.tests or () if case.result is Result.SKIPPED and case.message != EXPECTED]
     same = [case for case in idle if base.ends.get(case.id) is Result.SKIPPED]
     if same:
@@ -87,7 +87,7 @@ def _find_not_here(native: NativeRun, base: NativeRun) -> Iterator[Finding]:
 
 
 def find_changed(native: NativeRun, base: NativeRun | None) -> Iterator[Finding]:
-    """Functions outside of the tree that are others at the end of the run with the change alone."""
+    """Report functions outside of the tree that are replaced only in the run with the change."""
     old_names = set(base.changed) if base else set()
     if new := [name for name in native.changed if name not in old_names]:
         says, control = f"{name_first(new, 3)} was replaced", Control.BASE if base else Control.NONE
@@ -100,7 +100,7 @@ def find_changed(native: NativeRun, base: NativeRun | None) -> Iterator[Finding]
 
 
 def find_unrun(native: NativeRun, given: Mapping[str, frozenset[str]]) -> Iterator[Finding]:
-    """Tests of the task that did not run, though no constant mark skips them.
+    """Report tests of the task that did not run, unless a constant mark skips them.
 
     Args:
         native: the run with the change.
@@ -121,11 +121,11 @@ def find_unrun(native: NativeRun, given: Mapping[str, frozenset[str]]) -> Iterat
 
 
 def find_idle(native: NativeRun, tests: Mapping[str, str]) -> Iterator[Finding]:
-    """Checks of new tests that never ran.
+    """Report checks of new tests that never ran.
 
     Args:
         native: the run with the change.
-        tests: the files of tests of the task and of the agent, path to text.
+        tests: the test files of the task and of the agent, path to text.
     """
     passed, ran = set(map(bare, native.passed)), defaultdict[str, set[int]](set)
     unknown = {file_of(test) for test in native.passed if test not in native.lines}
@@ -146,13 +146,13 @@ def find_idle(native: NativeRun, tests: Mapping[str, str]) -> Iterator[Finding]:
 
 @lru_cache(maxsize=32)
 def find_checks(text: str) -> frozenset[int]:
-    """The lines of a file of tests that hold a check, but for those that only a failure reaches."""
+    """Return the lines of a test file that hold a check which a passing test reaches."""
     tree = parse_quietly(text)
     return frozenset(node.lineno for node in ast.walk(tree) if _is_check(node)) if tree else frozenset()
 
 
 def _find_tests(text: str) -> Iterator[tuple[str, frozenset[int]]]:
-    """Each test of a file, by name, with the lines of its checks."""
+    """List each test of a file by name, with the lines of its checks."""
     tree = parse_quietly(text)
     if tree is None:
         return
@@ -168,7 +168,7 @@ def _find_tests(text: str) -> Iterator[tuple[str, frozenset[int]]]:
 
 
 def _is_check(node: ast.AST) -> TypeGuard[ast.stmt]:
-    """Tell whether a statement is a check that a passing test reaches."""
+    """Check whether a statement is a check that a passing test reaches."""
     if isinstance(node, ast.Assert):
         return not isinstance(node.test, ast.Constant)
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):

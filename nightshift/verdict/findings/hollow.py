@@ -1,6 +1,7 @@
-"""Tests of the agent's own that say nothing of what was asked for: no value, no call, or a stub in its place.
+"""Finds own tests of the agent that prove nothing about the task: no value, no call, or a stub instead of the code.
 
-They are read, not run: what fails without the change and passes with it may still look at types or at the source alone.
+The tests are read, not run: a test that fails without the change and passes with it may still check only types or the
+source.
 """
 
 from __future__ import annotations
@@ -23,18 +24,18 @@ _RUNS = re.compile(
     r"|requests|http|fetch|supertest|inject|import_module|__import__|spec_from_file_location)\b",
     re.IGNORECASE,
 )
-"""Words of tests that reach the code in another way than by its names: as a program, or over a connection."""
+"""Words in tests that reach the code other than by its names: as a program, or over a connection."""
 _PARTS = re.compile(r"/|\.py$")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _IDENTIFIERS = frozenset({"identifier", "property_identifier", "shorthand_property_identifier"})
 
 
 def describe_hollow(job: SuiteJob, tests: Mapping[str, str]) -> str:
-    """Say why tests say nothing of what a task asks for; empty where they may.
+    """Return why tests prove nothing about a task; empty if they may prove something.
 
     Args:
-        job: what is judged.
-        tests: path to text of the self-written ones.
+        job: the job.
+        tests: the self-written tests, path to text.
     """
     if not any(dialect_of(job.language).checks_something(text) for text in tests.values()):
         return "the self-written tests compare no value: they prove nothing"
@@ -55,7 +56,7 @@ def describe_hollow(job: SuiteJob, tests: Mapping[str, str]) -> str:
 
 
 def _reaches_code(path: str, text: str, job: SuiteJob) -> bool:
-    """Tell whether a file of tests imports a file of the tree; true of languages whose tests lie beside the code."""
+    """Check whether a test file imports a file of the tree; true for languages with tests beside the code."""
     if javascript.is_source(path):
         is_workspace = any(name.endswith("/package.json") for name in job.base.entries())
         return is_workspace or any(name[0] in ".#~@" for name in javascript.specifiers(path, text))
@@ -73,12 +74,12 @@ def _reaches_code(path: str, text: str, job: SuiteJob) -> bool:
 
 @lru_cache(maxsize=2)
 def _list_parts(tree: Tree) -> frozenset[str]:
-    """List the folders, files and modules that the paths of a tree are made of."""
+    """Return the folders, files and modules that the paths of a tree consist of."""
     return frozenset().union(*map(_PARTS.split, tree.entries()))
 
 
 def _list_used(path: str, text: str) -> Iterator[str]:
-    """The names that code uses, without those that it only imports."""
+    """List the names that code uses, without those that it only imports."""
     if path.endswith(".py"):
         for part in ast.walk(parse_quietly(text) or ast.Module(body=[], type_ignores=[])):
             yield from (getattr(part, word) for word in ("id", "attr") if isinstance(getattr(part, word, None), str))
@@ -93,7 +94,7 @@ def _list_used(path: str, text: str) -> Iterator[str]:
 
 
 def _list_stubbed(tree: ast.Module) -> Iterator[str]:
-    """The last names of what is replaced by `patch` of unittest.mock, or `setattr` of pytest's monkeypatch."""
+    """List the last part of names that `patch` of unittest.mock or `setattr` of pytest's monkeypatch replaces."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -105,7 +106,7 @@ def _list_stubbed(tree: ast.Module) -> Iterator[str]:
 
 
 def _writes_expected(tree: ast.Module) -> bool:
-    """Tell whether a file beside the tests is written only where it is missing."""
+    """Check whether the tests write a file beside them only if it is missing."""
     is_beside = any(isinstance(node, ast.Name) and node.id == "__file__" for node in ast.walk(tree))
     for node in ast.walk(tree) if is_beside else ():
         if isinstance(node, ast.If) and re.search(r"\bnot\b.*\b(?:exists|is_file|isfile)\b", ast.unparse(node.test)):

@@ -1,7 +1,7 @@
-"""Asks again, outside of any test, what the checks of JavaScript tests ask of the tested code, and compares here.
+"""Repeats the calls of JavaScript tests outside of any test, and compares the results here.
 
-A test says what it found in the process that the tested code runs in. Here the code runs without its tests, and what it
-answers is compared with the values of the tests, which nothing inside has.
+A test reports results from the process in which the tested code runs. Here the code runs without its tests, and its
+answers are compared with the expected values of the tests, which nothing inside the sandbox has.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from nightshift.verdict.suite_runs import SuiteRuns
 
 
 async def ask_outside(job: SuiteJob, planned: Plan, runs: SuiteRuns) -> list[Finding]:
-    """Say which files of tests ask what the code answers otherwise outside of them.
+    """Report test files with a call that the code answers differently outside of them.
 
     Args:
-        job: what is judged.
+        job: the job.
         planned: the plan of its run.
         runs: makes the runs.
 
@@ -43,12 +43,12 @@ async def ask_outside(job: SuiteJob, planned: Plan, runs: SuiteRuns) -> list[Fin
         answered = answer.read(result, ready.key, ready.secret)
         session = answered.session if answered else None
         if session is None or session.how != "exited" or session.printed[2]:
-            return None  # what took too long, or printed too much, says nothing
+            return None  # a run that took too long, or printed too much, proves nothing
         asked, has_answer = replay_program.find_differing(session.printed[0])
         call = " ".join(asked.split())
         if not call:
             return None
-        if not has_answer:  # the code may need what only its tests prepare
+        if not has_answer:  # the code may need a setup that only its tests do
             says = f"`{call}` gives no value outside of the tests"
             return Finding(kind=FindingKind.VALUE, where=path, says=says)
         says = f"`{call}` gives another value outside of the tests than in them"

@@ -1,4 +1,4 @@
-"""Looks for everything that speaks against a change that passed, each kind in a sandbox of its own if it needs one."""
+"""Looks for all evidence against a passing change; each kind runs in a sandbox of its own if it needs one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from nightshift.verdict.suite_runs import SuiteRuns
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """The result of a search: findings, notes, how many copies failed as they must, and the mutants that were tried."""
+    """The result of a search: findings, notes, the number of copies that failed as they must, and the tried mutants."""
 
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
@@ -32,13 +32,13 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """Looks at one passing run.
+    """Examines one passing run.
 
     Attributes:
-        job: what is judged.
+        job: the job.
         planned: the plan of its run, with the copies that the planner made.
         native: the run with the change.
-        base: the run without it; None where there are no tests of the base.
+        base: the run without it; None if the base has no tests.
     """
 
     job: SuiteJob
@@ -47,7 +47,7 @@ class Search:
     base: NativeRun | None
 
     async def run(self, runs: SuiteRuns, asker: Asker) -> Found:
-        """Look for all kinds.
+        """Look for all kinds of findings.
 
         Raises:
             SandboxError: nothing could be run.
@@ -74,7 +74,7 @@ class Search:
         )  # fmt: skip
 
     def _judging_files(self) -> dict[str, str]:
-        """The files of tests that the task brought, path to text."""
+        """Return the test files that the task brought, path to text."""
         return {file.path: file.text for file in self.planned.files if file.role is Role.GIVEN}
 
     def _compare(self) -> Iterator[Finding]:
@@ -100,7 +100,7 @@ class Search:
             yield from (self._ask(finding) for finding in taking_away.find_more(job))
 
     def _find_unmade(self) -> Iterator[Finding]:
-        """The files of the task that make tests while they run, and made none."""
+        """Report files of the task that should generate tests at run time, and generated none."""
         ran = set(self.native.ends)
         for file in self.planned.files:
             listed_tests = {f"{file.path}::{name}" for name in file.names}
@@ -114,7 +114,7 @@ class Search:
                 yield Finding(kind=FindingKind.GIVEN_IDLE, where=file.path, says=says)
 
     def _ask(self, finding: Finding) -> Finding:
-        """The finding without its question where the owner has agreed."""
+        """Return a finding, without its question if the owner has agreed."""
         return replace(finding, subject="") if finding.subject in self.job.granted else finding
 
     def _before(self, path: str) -> str | None:
@@ -127,7 +127,7 @@ class Search:
         return self._before(path)
 
     async def _copies(self, runs: SuiteRuns) -> tuple[list[Finding], int]:
-        """The findings of copies, and how many failed as they must."""
+        """Return the findings of copies, and the number of copies that failed as they must."""
         mended = frozenset(map(bare, self.base.failed & self.native.passed)) if self.base else frozenset[str]()
         dialect, files = dialect_of(self.job.language), set(map(file_of, mended))
         planned = dialect.plan_copies(self.planned, self.native.passed, files, self._now)

@@ -1,4 +1,4 @@
-"""Looks whether a removal takes more than its task names: what the task names may go, and what only that used."""
+"""Checks whether a removal takes more than its task names. What the task names may go, and what only that used."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _CHECKS = re.compile(r"^\s*(raise|if|elif|assert|except|return (False|None)\b)")
 
 
 def find_more(job: SuiteJob) -> Iterator[Finding]:
-    """One question for all files that go although the task does not name them, and one for the checks in others.
+    """Ask one question for all removed files that the task does not name, and one for lost checks in other files.
 
     Args:
-        job: one whose change removes files; a renamed file is no removal.
+        job: a job whose change removes files; renaming a file does not count.
     """
     gone = [path for path, text in job.change.items() if text is None and path in job.base.entries()]
     new = {text for text in job.change.values() if text}
@@ -53,14 +53,14 @@ def find_more(job: SuiteJob) -> Iterator[Finding]:
 
 
 def _is_named(path: str, words: str) -> bool:
-    """Tell whether words name a file or a folder above it, by a name without its ending."""
+    """Check whether a text names a file or a folder above it, by a name without its extension."""
     text = " ".join(_WORD.findall(words.lower()))
     names = (PurePosixPath(part).stem.lower() for part in path.split("/"))
     return any(f" {' '.join(_WORD.findall(name))} " in f" {text} " for name in names if _WORD.search(name))
 
 
 def _names_of(job: SuiteJob, gone: Collection[str]) -> Iterator[str]:
-    """List the names of files that go, and the names that they define."""
+    """List the names of removed files, and the names that they define."""
     for path in gone:
         yield PurePosixPath(path).stem
         tree = parse_quietly(text_of(job.base, path) or "") if path.endswith(".py") else None
@@ -68,7 +68,7 @@ def _names_of(job: SuiteJob, gone: Collection[str]) -> Iterator[str]:
 
 
 def _find_lessened(before: str, after: str, names: Collection[str]) -> Iterator[str]:
-    """The functions that lose a check, and that neither the task names nor anything that goes."""
+    """List functions that lose a check, unless the task or a removed file names them."""
     then, now = _functions(before), _functions(after)
     for name, lines in then.items():
         lost = list((Counter(lines) - Counter(now.get(name, ()))).elements())

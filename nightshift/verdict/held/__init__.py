@@ -1,1 +1,1 @@
-"""Layer 4 of a verdict: cases that no prompt shows, judged outside the sandbox by value."""
+"""Layer 4 of a verdict: cases that no prompt shows, judged by value outside of the sandbox."""

@@ -1,13 +1,13 @@
-"""Asks the tested code for the results of held-out cases, and the owner's oracle for what they should be.
+"""Asks the tested code for the results of held-out cases, and the owner's oracle for the expected ones.
 
-The two are never run in one process or one sandbox, nor in that of the tests: code that has seen the whole tests could
-leave their answers behind there, in a file or in shared memory. Only names of functions and inputs enter either; what
-comes out is compared here. The calls are made in the order of the tests, those that the model knows among them. The
-order helps no one who does not know the answers, and a function that keeps a state finds it as it would in the tests.
+The two never run in one process or one sandbox, nor in that of the tests: code that has seen the whole tests could
+leave their answers there, in a file or in shared memory. Only names of functions and inputs enter either sandbox; the
+results are compared here. The calls are made in the order of the tests, including those that the model knows. The order
+does not reveal the answers, and a function with state finds the same state as in the tests.
 
-An oracle is asked once for a tree, and for further inputs beside the given ones. Where it refuses one of those nothing
-is expected, since it may be none that the task allows. Further inputs are small changes of the given ones, for what an
-input may be is known from those alone: signs, emptiness, order and the letters of a text stay as they are.
+An oracle is asked once per tree, and for further inputs in addition to the given ones. If it rejects a further input,
+nothing is expected for it, because the task may not allow that input. Further inputs are small changes of the given
+ones, because only these show what an input may be: signs, emptiness, order and the letters of a text are kept.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ REMEMBERED = 64
 BY_VALUE = frozenset({Compare.STRICT, Compare.EQUAL, Compare.SAME, Compare.NEAR, Compare.WITHIN})
 TRUTHS = frozenset({"True", "False", "None", None})
 ENOUGH = 3
-"""So many truths are not guessed by chance alone."""
+"""Number of truth values that are unlikely to be guessed by chance."""
 ROUNDING = 1e-9
-"""Two right ways to the same float may differ by that much, relatively."""
+"""Relative tolerance between floats, for two right ways to compute the same result."""
 TRIES = 8
-"""How often a new input is looked for before a function counts as having no more."""
+"""Attempts to find a new input before a function counts as having no more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """The result of a run of calls.
 
-    `stopped` says why it did not come to its end; `tree` is the digest of its files. `is_forged` tells that its
-    channel held what is no answer to a call.
+    `stopped` is the reason why it did not end normally; `tree` is the digest of its files. `is_forged` is true if its
+    channel contained lines that do not answer a call.
     """
 
     findings: tuple[tuple[ValueCase, Finding], ...] = ()
@@ -59,15 +59,15 @@ class Asked:
 
     @property
     def judged(self) -> int:
-        """How many cases that no prompt shows gave the right value."""
+        """The number of cases shown in no prompt that gave the right value."""
         return sum(finding is Finding.RIGHT and not case.shown for case, finding in self.findings)
 
     @property
     def verifies(self) -> bool:
-        """Tell whether all cases that no prompt shows gave the right value, and these say more than a guess would.
+        """True if all cases that no prompt shows gave the right value, and these could not have been guessed.
 
-        A truth is guessed in every second case. So it takes a value, or an owner's own case, or several truths of which
-        some are true and some are not; a function that always says the same gives no such answers.
+        A truth value is guessed right in half of the cases. So there must be another value, an owner's own case, or
+        several truth values that differ; a constant function cannot give such answers.
         """
         unseen = [(case, finding) for case, finding in self.findings if not case.shown]
         if not unseen or any(finding is not Finding.RIGHT for _, finding in unseen):
@@ -81,7 +81,7 @@ class Asked:
 
     @property
     def wrong(self) -> tuple[tuple[ValueCase, Finding], ...]:
-        """The cases that went wrong."""
+        """The cases with a wrong result."""
         fine = {Finding.RIGHT, Finding.UNKNOWN}
         return tuple((case, finding) for case, finding in self.findings if finding not in fine)
 
@@ -99,7 +99,7 @@ class Asker:
 
     Args:
         runs: runs plans in a sandbox.
-        further: how many inputs an oracle is asked for beside the given ones.
+        further: the number of inputs that an oracle is asked for in addition to the given ones.
     """
 
     def __init__(self, runs: SuiteRuns, further: int) -> None:
@@ -127,7 +127,7 @@ class Asker:
         )  # fmt: skip
 
     async def call(self, job: SuiteJob, cases: Sequence[ValueCase]) -> Sequence[Reply | None]:
-        """Make calls on the job's changed tree, without its tests; None where a call has no reply.
+        """Make calls on the job's changed tree, without its tests; a result is None if the call has no reply.
 
         Raises:
             SandboxError: nothing could be run.
@@ -136,16 +136,19 @@ class Asker:
         return (await self._replies(alone, await self._runs.plan(alone), cases)).replies
 
     async def select(self, job: SuiteJob, cases: Sequence[ValueCase]) -> list[ValueCase]:
-        """Choose the cases whose module the job's tree holds; a test may import one from where only it looks."""
+        """Return the cases whose module is in the job's tree.
+
+        A test may import a module from a folder that only the test knows.
+        """
         planned = await self._runs.planned(job)
         return [case for case in cases if _has_module(case, planned, job)]
 
     async def roots(self, job: SuiteJob) -> Sequence[str]:
-        """The folders of the job's tree that modules are imported from."""
+        """Return the folders of the job's tree that modules are imported from."""
         return (await self._runs.planned(job)).paths
 
     async def _list_expected(self, job: SuiteJob) -> tuple[Sequence[ValueCase], tuple[str, ...]]:
-        """The cases with what they must give, the oracle's among them."""
+        """Return the cases with their expected results, including the oracle's, and notes."""
         held = job.held
         open_ = [case for case in held.cases if case.expect is None and case.compare is Compare.STRICT]
         rest = [case for case in held.cases if case not in open_]
@@ -182,7 +185,7 @@ class Asker:
         for time in (
             time_limit.at_most(FIRST_S),
             time_limit,
-        ):  # what a limit cuts off runs again alone before it counts
+        ):  # a call that the first limit cuts off runs again alone
             ready, result = await self._runs.executed(job, alone, time, alone=time is time_limit)
             got = answer.read_calls(result, ready.key)
             if not (result.ended is Ended.TIMEOUT or (got and got.how == "timeout")):
@@ -203,7 +206,7 @@ class Asker:
 
 
 def _write_literal(reply: Reply) -> str:
-    """An oracle's result as text; empty where it has no literal."""
+    """Return an oracle's result as text; empty if it is not a literal."""
     try:
         return literals.write(values.unpack(reply.data))
     except ValueError:
@@ -217,7 +220,7 @@ def _pack_case(case: ValueCase) -> tuple[object, object]:
 
 
 def _has_module(case: ValueCase, planned: Plan, job: SuiteJob) -> bool:
-    """Tell whether the tree holds the module that is called; a test may import one from where only it looks."""
+    """Check whether the tree has the called module; a test may import one from a folder that only the test knows."""
     stem, below = case.module.replace(".", "/"), job.base.entries()
     names = (f"{stem}.py", f"{stem}/__init__.py")
     places = (posixpath.normpath(posixpath.join(root, name)) for root in planned.paths for name in names)
@@ -225,7 +228,7 @@ def _has_module(case: ValueCase, planned: Plan, job: SuiteJob) -> bool:
 
 
 def variants(cases: Sequence[ValueCase], count: int, chance: random.Random) -> tuple[ValueCase, ...]:
-    """Up to `count` further cases without an expectation, none of them among the given ones."""
+    """Return up to `count` further cases without an expected result, none of them among the given ones."""
     inputs = {(case.call, case.args, case.kwargs) for case in cases}
     new_cases: list[ValueCase] = []
     for turn in range(count * TRIES if cases else 0):
@@ -245,7 +248,7 @@ def variants(cases: Sequence[ValueCase], count: int, chance: random.Random) -> t
 
 
 def _change_value(value: Any, chance: random.Random) -> Any:
-    """Another value of the same kind, or the same one."""
+    """Return another value of the same kind, or the same value."""
     kind = type(value)
     if kind is int and value:
         near = max(1, abs(value) + chance.randint(-max(2, abs(value) // 2), max(2, abs(value) // 2)))
@@ -264,7 +267,7 @@ def _change_value(value: Any, chance: random.Random) -> Any:
 
 
 def _letters(value: Any, chance: random.Random) -> Any:
-    """The same letters in another order, one of them perhaps twice or not at all."""
+    """Return the letters of a text in another order, perhaps with one repeated or removed."""
     if len(value) < 2:
         return value
     parts = [value[position : position + 1] for position in range(len(value))]
@@ -282,7 +285,7 @@ def _items(value: list[Any], chance: random.Random) -> list[Any]:
 
 
 def _reorder_parts(parts: list[Any], chance: random.Random) -> list[Any]:
-    """The parts with two of them swapped, or one more or one fewer of them; never none."""
+    """Return the parts with two of them swapped, one repeated, or one removed; never empty."""
     parts, way = list(parts), chance.randrange(3)
     at, other = chance.randrange(len(parts)), chance.randrange(len(parts))
     if way == 0:

@@ -1,13 +1,12 @@
-"""Finds the checks of a test file that can be judged by value, each with its place in the text.
+"""Finds the checks of a test file that can be judged by value, each with its location in the text.
 
-A right answer must never be refused, so what may depend on more than a call's inputs is left to the tests: files with
-set-up of any kind, tests that take fixtures or do anything besides checking, functions that a test calls for their
-effect, without arguments, or twice with different results. Such tests run as they always did; they only hold nothing
-out.
+A right answer must never be refused. So everything that may depend on more than a call's inputs is left to the tests:
+files with any set-up, tests that use fixtures or do more than check, and functions that a test calls for their effect,
+without arguments, or twice with different results. Such tests run as always, but nothing is held out of them.
 
-A check is taken as a case only where it can be read without doubt: the call goes to a function that the module imports,
-its arguments and the expectation are literals, or names that a table of literals gives a value. A case made of `==` is
-compared by `==`.
+A check becomes a case only if it can be read without doubt: the call goes to a function that the module imports, and
+its arguments and the expectation are literals, or names that a table of literals gives a value. A case made from `==`
+is compared by `==`.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _SET_UP = re.compile(
     r"usefixtures|load_tests|teardown_\w+|tearDown\w*)\b"
 )
 _FOREIGN = sys.stdlib_module_names | LIBRARY_NAMES | {"numpy", "pandas", "requests", "mock"}
-# A module-level value made with these changes nothing that a tested function could see.
+# A module-level value made with these has no effect that a tested function could see.
 _HARMLESS = frozenset({
     "Decimal", "Fraction", "Path", "bytes", "date", "datetime", "dict", "float", "frozenset", "int", "json", "list",
     "math", "pathlib", "range", "re", "set", "str", "textwrap", "timedelta", "tuple",
@@ -50,12 +49,13 @@ _PLACES = 7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spot:
-    """One check, with its place.
+    """A check with its location.
 
-    `holder` is the function that it stands in, `row` its number in `table` where it is a table's row, whose `values`
-    have the names that the check uses. `loop` tells that the table is that of a `for`, not of a `parametrize`.
+    `holder` is the function that contains the check. For a row of a table, `row` is its number in `table`, and `values`
+    maps the names in the check to the row's values. `loop` is true if the table belongs to a `for`, not to a
+    `parametrize`.
 
-    `helper` tells that the function is called by tests and is none itself: it may not lose its last check.
+    `helper` is true if tests call the function, which is no test itself: it must keep at least one check.
     """
 
     case: ValueCase
@@ -70,12 +70,12 @@ class Spot:
 
     @property
     def node(self) -> ast.expr | ast.stmt:
-        """The node that stands for this check in the text."""
+        """The node of this check in the text: the table's row or the statement."""
         return self.table.elts[self.row] if self.table is not None else self.statement
 
 
 def spots(path: str, source: Source) -> tuple[Spot, ...]:
-    """The checks of one test file that can be judged by value, in the order in which they run."""
+    """Return the checks of a test file that can be judged by value, in the order in which they run."""
     if _SET_UP.search(source.text) or not all(map(_is_quiet, source.tree.body)):
         return ()
     reader = _Reader(path, source.tree)
@@ -84,7 +84,7 @@ def spots(path: str, source: Source) -> tuple[Spot, ...]:
 
 
 def _is_quiet(node: ast.stmt) -> bool:
-    """Tell whether a statement at the top of a module sets nothing up."""
+    """Check whether a top-level statement sets nothing up."""
     if isinstance(node, ast.Assign | ast.AnnAssign):
         return all(_root(inner.func) in _HARMLESS for inner in ast.walk(node) if isinstance(inner, ast.Call))
     if isinstance(node, ast.If):
@@ -95,7 +95,7 @@ def _is_quiet(node: ast.stmt) -> bool:
 
 
 def _is_usual_path(node: ast.expr) -> bool:
-    """`sys.path.insert(…)` with the root of the tree or its `src`, where modules are looked for anyway."""
+    """Check for `sys.path.insert(…)` with the root of the tree or its `src`, which are on the path anyway."""
     texts = {
         constant.value
         for constant in ast.walk(node)
@@ -106,14 +106,14 @@ def _is_usual_path(node: ast.expr) -> bool:
 
 
 def _root(function: ast.expr) -> str:
-    """The first name of a dotted one; of a method's call, that of what it is called on."""
+    """Return the first name of a dotted name or of a chain of method calls; empty for other expressions."""
     while isinstance(function, ast.Attribute | ast.Call):
         function = function.value if isinstance(function, ast.Attribute) else function.func
     return function.id if isinstance(function, ast.Name) else ""
 
 
 def _is_named_call(node: ast.expr) -> bool:
-    """`check(f)`: a call with names alone."""
+    """Check for a call like `check(f)`, whose function and arguments are plain names."""
     return (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
@@ -169,7 +169,7 @@ class _Reader:
         order: list[str],
         scope: Scope,
     ) -> Iterator[Spot]:
-        """The rows of a table, of each of which one check is made; `order` are the names that a row gives values."""
+        """List the rows of a table that each make one check; `order` are the names that a row gives values."""
         body = [statement for statement in body if not _is_docstring(statement)]
         if len(body) != 1 or not order or set(order) & scope.targets.keys():
             return
@@ -189,7 +189,7 @@ class _Reader:
         return Scope(targets={**self._targets, **own})
 
     def _scope_of_helper(self, name: str, helper: ast.FunctionDef) -> Scope | None:
-        """Read the meaning of a helper's one parameter, if all calls of the helper give it the same function."""
+        """Return a scope for a helper's one parameter if all calls pass the same function; otherwise None."""
         names = [argument.arg for argument in helper.args.args]
         if len(names) != 1 or helper.decorator_list or helper.args.defaults or names[0] in _list_stored(helper):
             return None
@@ -201,7 +201,7 @@ class _Reader:
         return Scope(targets={**self._targets, names[0]: given.pop()})
 
     def _list_imported(self, body: list[ast.stmt]) -> dict[str, str]:
-        """Names of the tree's modules and functions; those that are bound a second time are left out."""
+        """Return the imported names of the tree's modules and functions, without names that are bound again."""
         targets: dict[str, str] = {}
         for node in body:
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -217,7 +217,7 @@ class _Reader:
         return {name: target for name, target in targets.items() if target}
 
     def _is_plain(self, function: ast.FunctionDef) -> bool:
-        """Tell whether a function does nothing but check."""
+        """Check whether a function does nothing but check."""
         return all(self._checks_only(statement) for statement in function.body)
 
     def _checks_only(self, statement: ast.stmt) -> bool:
@@ -236,7 +236,7 @@ class _Reader:
         return isinstance(statement, _PLAIN) or _is_docstring(statement)
 
     def _find_restless(self) -> None:
-        """Note the modules whose functions are called for an effect, or without arguments."""
+        """Record the modules whose functions are called for an effect, or without arguments."""
         raising = {id(b) for n in ast.walk(self._tree) if isinstance(n, ast.With) for b in n.body}
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Expr) and id(node) not in raising and isinstance(node.value, ast.Call):
@@ -255,7 +255,7 @@ class _Reader:
 
 
 def _contradicting(spots: list[Spot]) -> set[str]:
-    """Modules of which the same call is expected to give different results."""
+    """Return the modules with a call that is expected to give different results."""
     expected: dict[tuple[str, str, str], set[tuple[str | None, tuple[str, ...]]]] = defaultdict(set)
     for spot in spots:
         case = spot.case
@@ -264,14 +264,14 @@ def _contradicting(spots: list[Spot]) -> set[str]:
 
 
 def _bindings(tree: ast.Module) -> set[str]:
-    """Names that are bound otherwise than by an import, anywhere."""
+    """Return all names that are bound anywhere, except by imports."""
     bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
     bound |= {node.name for node in ast.walk(tree) if isinstance(node, Function | ast.ClassDef)}
     return bound | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
 
 
 def _table(decorator: ast.expr, names: list[str]) -> ast.List | ast.Tuple | None:
-    """The literal table of a `parametrize` that gives a test all its arguments."""
+    """Return the literal table of a `parametrize` that sets all arguments of a test; otherwise None."""
     match decorator:
         case ast.Call(func=function, args=[_, ast.List() | ast.Tuple() as table], keywords=[]):
             fits = _last(function) == "parametrize" and sorted(_list_parameters(decorator)) == sorted(names)
@@ -280,7 +280,7 @@ def _table(decorator: ast.expr, names: list[str]) -> ast.List | ast.Tuple | None
 
 
 def _list_parameters(decorator: ast.expr) -> list[str]:
-    """The names that a `parametrize` gives values."""
+    """Return the names that a `parametrize` gives values."""
     first = decorator.args[0] if isinstance(decorator, ast.Call) and decorator.args else None
     if isinstance(first, ast.Constant) and isinstance(first.value, str):
         return [name.strip() for name in first.value.split(",") if name.strip()]
@@ -290,13 +290,13 @@ def _list_parameters(decorator: ast.expr) -> list[str]:
 
 
 def _list_bound(target: ast.expr) -> list[str]:
-    """The names that a loop binds; none where it binds anything else."""
+    """Return the names that a loop binds; empty if it binds anything but names."""
     names = target.elts if isinstance(target, ast.Tuple) else [target]
     return [name.id for name in names if isinstance(name, ast.Name)] if all(map(_last, names)) else []
 
 
 def _values(row: ast.expr, count: int) -> list[ast.expr] | None:
-    """The values of a table's row; None where it says more than values."""
+    """Return the values of a table's row; None if the row contains more than values."""
     if isinstance(row, ast.Call):
         simple = _last(row.func) == "param" and all(keyword.arg == "id" for keyword in row.keywords)
         return list(row.args) if simple and len(row.args) == count else None
@@ -306,7 +306,7 @@ def _values(row: ast.expr, count: int) -> list[ast.expr] | None:
 
 
 def _list_stored(function: ast.FunctionDef) -> set[str]:
-    """Names that a function binds besides its parameters."""
+    """Return the names that a function binds, apart from its parameters."""
     return {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
 
 
@@ -327,7 +327,7 @@ class Scope:
 
 
 def read(statement: ast.stmt, scope: Scope) -> ValueCase | None:
-    """The case that a statement is, or None."""
+    """Read a statement as a case; None if it is not one."""
     try:
         if isinstance(statement, ast.Assert):
             return _condition(statement.test, scope)
@@ -341,14 +341,14 @@ def read(statement: ast.stmt, scope: Scope) -> ValueCase | None:
 
 
 def target_of(function: ast.expr, targets: Mapping[str, str]) -> str | None:
-    """The function of the tree that an expression names, as `module:function`; None when it names no such one."""
+    """Return the function of the tree that an expression names, as `module:function`; None if it names none."""
     parts: list[str] = []
     while isinstance(function, ast.Attribute):
         parts.insert(0, function.attr)
         function = function.value
     if not isinstance(function, ast.Name) or any(part.startswith("_") for part in parts):
         return None
-    for end in range(len(parts), -1, -1):  # the longest imported name: `import a.b` makes `a.b.f` b's function
+    for end in range(len(parts), -1, -1):  # longest imported name first: after `import a.b`, `a.b.f` belongs to `a.b`
         target = targets.get(".".join([function.id, *parts[:end]]))
         if target is not None:
             module, _, name = target.partition(":")
@@ -393,7 +393,7 @@ def _singleton(called: ast.expr, expected: ast.expr, scope: Scope) -> ValueCase 
 
 
 def _near(called: ast.expr, how: ast.Call, expected: ast.expr, scope: Scope) -> ValueCase | None:
-    """A comparison with the tolerances of `pytest.approx` or `math.isclose`."""
+    """Read a comparison with the tolerances of `pytest.approx` or `math.isclose`."""
     case = _call(called, scope) if isinstance(called, ast.Call) else None
     given = {keyword.arg or "": _number(keyword.value) for keyword in how.keywords if keyword.arg != "nan_ok"}
     rel, slack = given.pop("rel", given.pop("rel_tol", None)), given.pop("abs", given.pop("abs_tol", None))
@@ -405,7 +405,7 @@ def _near(called: ast.expr, how: ast.Call, expected: ast.expr, scope: Scope) -> 
 
 
 def _within(left: ast.Call, limit: ast.expr, scope: Scope) -> ValueCase | None:
-    """`abs(f(x) - 4.0) < 1e-6`."""
+    """Read a comparison like `abs(f(x) - 4.0) < 1e-6`."""
     match left:
         case ast.Call(func=ast.Name(id="abs"), args=[ast.BinOp(left=minuend, op=ast.Sub(), right=other)], keywords=[]):
             called, expected = (minuend, other) if isinstance(minuend, ast.Call) else (other, minuend)
@@ -416,7 +416,7 @@ def _within(left: ast.Call, limit: ast.expr, scope: Scope) -> ValueCase | None:
 
 
 def _method(call: ast.Call, scope: Scope) -> ValueCase | None:
-    """A check in the manner of unittest."""
+    """Read a check in the style of unittest."""
     if not isinstance(call.func, ast.Attribute) or _name(call.func.value) != "self" or not call.args:
         return None
     name, arguments = call.func.attr, call.args
@@ -439,12 +439,12 @@ def _almost(arguments: list[ast.expr], named: dict[str, ast.expr], scope: Scope)
     places = int(_number(named.pop("places"))) if "places" in named else _PLACES
     called, expected = arguments if isinstance(arguments[0], ast.Call) else arguments[::-1]
     case = _call(called, scope) if isinstance(called, ast.Call) and not named else None
-    slack = 0.5 * 10.0**-places * (1 + 1e-9) if delta is None else delta  # what `round(difference, places)` takes for 0
+    slack = 0.5 * 10.0**-places * (1 + 1e-9) if delta is None else delta  # `round(difference, places)` is 0 up to this
     return case and replace(case, compare=Compare.WITHIN, expect=_literal(expected, scope), abs=slack)
 
 
 def _raising(statement: ast.With, scope: Scope) -> ValueCase | None:
-    """`with pytest.raises(X): f(…)`; what the block binds may be looked at afterwards, so then it is none."""
+    """Read `with pytest.raises(X): f(…)`. None if the block binds a name, because later statements may inspect it."""
     if len(statement.items) != 1 or len(statement.body) != 1 or statement.items[0].optional_vars:
         return None
     context, body = statement.items[0].context_expr, statement.body[0]
@@ -459,7 +459,7 @@ def _raising(statement: ast.With, scope: Scope) -> ValueCase | None:
 
 
 def _call(call: ast.Call, scope: Scope) -> ValueCase | None:
-    """A call with literal inputs, at least one; anything else may depend on what was done before it."""
+    """Read a call with at least one literal input; any other call may depend on what ran before it."""
     target = target_of(call.func, scope.targets)
     if target is None or not (call.args or call.keywords):
         return None
@@ -485,12 +485,12 @@ def _value(node: ast.expr, scope: Scope) -> Any:
 
 
 def _substitute_names(node: ast.expr, scope: Scope) -> ast.expr:
-    """The expression with a row's values in the place of its names."""
+    """Return an expression with its name replaced by the row's value."""
     if isinstance(node, ast.Name) and node.id not in vars(builtins):
         return scope.row.get(node.id, node)
     if not scope.row or not any(isinstance(inner, ast.Name) and inner.id in scope.row for inner in ast.walk(node)):
         return node
-    raise ValueError("reckons with a name")  # `f(x) == y + 1` is left to the tests themselves
+    raise ValueError("reckons with a name")  # leave `f(x) == y + 1` to the tests
 
 
 def _number(node: ast.expr) -> float:

@@ -1,21 +1,21 @@
-"""Chooses what is held out of given tests: checks the model does not see, and whose results are compared by value.
+"""Chooses the checks to hold out of given tests: the model does not see them, and their results are compared by value.
 
-How layers 1 to 4 of a verdict play together. The tests as shown are run first, and what fails there is told as always.
-If they pass, the held-out cases are run: calls with inputs alone, compared outside. Then the whole given tests are run,
-with their copies; nothing but "passed" or "did not" is taken from that to a model, for code in it can read every check
-and print it. A failure that only shows in the held-out cases, or only in the whole tests, is told as the name of a
-function and the way it went wrong. So each try tells a model a few bits about what it has not seen, and no input and no
-result ever. Failures, reflections, memory and later runs are all made of that verdict and need to know nothing of this;
-what the cases were is kept beside it, for the owner's eyes.
+Layers 1 to 4 of a verdict work together as follows. The shown tests run first, and their failures are reported as
+always. If they pass, the held-out cases run: calls with inputs only, compared outside. Then the whole given tests run,
+with their copies; a model learns only whether they passed, because code in that run can read every check and print it.
+A failure that shows only in the held-out cases, or only in the whole tests, is reported as the name of a function and
+the kind of failure. So each try reveals a few bits about the unseen checks, and never an input or a result. Failures,
+reflections, memory and later runs are all derived from that verdict and need to know nothing of this; the cases
+themselves are stored beside it, for the owner only.
 
-What is held out follows from the tests' own text, so every attempt, resumption and repetition of them holds out the
-same. Only a check that has a like among those that stay is taken, so that the tests as shown still say all that the
-whole ones do: the same function, arguments and result of the same types, signs and emptiness. And only one whose inputs
-are mentioned nowhere else, neither in the tests nor in the task's words.
+The choice follows from the tests' own text, so every attempt, resumption and repetition holds out the same checks. A
+check is held out only if a similar one stays, so that the shown tests still say everything that the whole ones do: the
+same function, with arguments and result of the same types, signs and emptiness. And its inputs must be mentioned
+nowhere else, neither in the tests nor in the task's text.
 
-What is left of a test file reads as if those checks had never been there: a statement goes with its lines and with the
-comments right above it, a table's row with its comma, and a test that would be left without a check goes as a whole,
-with its name and decorators. A text that cannot be shortened cleanly is not shortened at all.
+The rest of a test file reads as if the checks had never been there: a statement goes with its lines and the comments
+directly above it, a table's row with its comma, and a test without a remaining check as a whole, with its name and
+decorators. A text that cannot be shortened cleanly is not shortened at all.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ from nightshift.verdict.languages.python.suite import suite_paths
 ENOUGH = 4
 """Tests with fewer checks than this are shown whole."""
 MOST, CANDIDATES = 12, 100
-"""More than `MOST` held-out checks prove no more; they are looked for among so many that chance picks."""
+"""More than `MOST` held-out checks prove no more. `CANDIDATES` is the size of the random sample that they come from."""
 
 _SHORT = 5
 _Shape = tuple[Any, ...]
 
 
 def hold(spec: TaskSpec, paths: Collection[str], share: float) -> HeldOut:
-    """Hold cases of a task out: all of its explicit cases, and a share of the checks in its tests.
+    """Hold out cases of a task: all of its explicit cases, and a share of the checks in its tests.
 
     Args:
         spec: the task.
-        paths: those of the tree; below a conftest, tests may depend on more than can be seen in them.
-        share: of the checks that can be held out; 0 holds out none.
+        paths: the paths of the tree; below a conftest, tests may depend on more than their text shows.
+        share: the share of eligible checks to hold out; 0 holds out none.
     """
     own = HeldOut(cases=spec.cases, oracle=spec.oracle, sources=("cases",) if spec.cases else ())
     if spec.language is not Language.PYTHON or not spec.tests or share <= 0:
@@ -68,13 +68,13 @@ def hold(spec: TaskSpec, paths: Collection[str], share: float) -> HeldOut:
 
 
 def _is_under_conftest(tests: Files, paths: Collection[str]) -> bool:
-    """Tell whether a conftest is in force where the tests lie."""
+    """Check whether a conftest applies to the tests."""
     folders = {""} | {path[: at + 1] for path in tests for at, char in enumerate(path) if char == "/"}
     return any(f"{folder}conftest.py" in paths or f"{folder}conftest.py" in tests for folder in folders)
 
 
 def of_tests(tests: Files, description: str, share: float) -> HeldOut:
-    """Hold checks of given tests out: at least one where there are enough, and none where there are not."""
+    """Hold out checks of given tests: at least one if there are enough checks, otherwise none."""
     sources, all_spots = dict[str, Source](), list[Spot]()
     for path in suite_paths(tests, PytestSettings()):
         try:
@@ -93,17 +93,17 @@ def of_tests(tests: Files, description: str, share: float) -> HeldOut:
 
 
 class _Mentions:
-    """How often inputs are named in the tests and in the task's words, however they are spaced."""
+    """Counts mentions of inputs in the tests and in the task's text, whatever their spacing."""
 
     def __init__(self, tests: Files, description: str) -> None:
         self._tests = _squeeze_text("\n".join(tests.values()))
         self._words = _squeeze_text(description)
 
     def unseen(self, inputs: str, *, in_table: bool) -> bool:
-        """Tell whether a call's inputs, as written, stand in one place of the tests and nowhere else."""
+        """Check whether a call's inputs, as written, occur once in the tests and nowhere else."""
         text = re.escape(_squeeze_text(inputs))
         bare = rf"(?<![\w.]){text}(?![\w.])"
-        called = bare if len(inputs) > _SHORT else rf"\({text}\)"  # a short one stands everywhere by chance
+        called = bare if len(inputs) > _SHORT else rf"\({text}\)"  # a short text occurs everywhere by chance
         places = re.findall(bare if in_table else called, self._tests)
         return bool(inputs) and len(places) == 1 and not re.search(called, self._words)
 
@@ -115,7 +115,7 @@ class _Chooser:
         self._spots, self._sources, self._mentions, self._chance = spots, sources, mentions, chance
 
     def choose(self, count: int) -> list[Spot]:
-        """Up to `count` checks, in the order of the tests."""
+        """Choose up to `count` checks; the result is in the order of the tests."""
         candidates = list(self._spots)
         self._chance.shuffle(candidates)
         candidates = [spot for spot in candidates[:CANDIDATES] if self._unseen(spot)]
@@ -126,7 +126,7 @@ class _Chooser:
                 if len(chosen) < count and self._fits(spot, chosen, alike, shape):
                     chosen.append(spot)
             if chosen:
-                break  # what is only roughly alike is taken where nothing better is there
+                break  # roughly similar checks only count if there are no better ones
         return [spot for spot in self._spots if spot in chosen]
 
     def _unseen(self, spot: Spot) -> bool:
@@ -134,14 +134,14 @@ class _Chooser:
         return self._mentions.unseen(inputs, in_table=spot.table is not None)
 
     def shown(self, chosen: Sequence[Spot]) -> Files:
-        """The shortened test files."""
+        """Return the shortened test files."""
         groups: dict[str, list[Spot]] = defaultdict(list)
         for spot in chosen:
             groups[spot.path].append(spot)
         return {path: without(self._sources[path], group) or "" for path, group in groups.items()}
 
     def _fits(self, spot: Spot, chosen: list[Spot], alike: Counter[_Shape], shape: Callable[[Spot], _Shape]) -> bool:
-        """Tell whether one more check can go: another like it stays, and the file can do without it."""
+        """Check whether a further check can be held out: a similar one stays, and the file can be shortened."""
         if spot in chosen or sum(shape(other) == shape(spot) for other in chosen) + 1 >= alike[shape(spot)]:
             return False
         mates = [other for other in (*chosen, spot) if other.holder is spot.holder]
@@ -152,7 +152,7 @@ class _Chooser:
 
 
 def _inputs(source: Source, spot: Spot) -> str:
-    """The inputs of a check's call as they stand in the text; empty where they cannot be told."""
+    """Return the inputs of a check's call as written in the text; empty if they cannot be found."""
     for node in ast.walk(spot.statement):
         if isinstance(node, ast.Call) and (node.args or node.keywords):
             parts = [
@@ -167,7 +167,7 @@ def _inputs(source: Source, spot: Spot) -> str:
 
 
 def _are(case: ValueCase, parts: list[ast.expr], named: list[tuple[str, ast.expr]]) -> bool:
-    """Tell whether these are a case's arguments."""
+    """Check whether these expressions are a case's arguments."""
     try:
         written = literals.write(tuple(map(literals.value_of, parts)))
         return written == case.args and len(named) == len(literals.read(case.kwargs))
@@ -176,12 +176,12 @@ def _are(case: ValueCase, parts: list[ast.expr], named: list[tuple[str, ast.expr
 
 
 def _shape(spot: Spot) -> _Shape:
-    """The shape of a check: function, comparison, and types, signs and emptiness of inputs and result."""
+    """Return the shape of a check: function, comparison, and types, signs and emptiness of inputs and result."""
     return (*_about(spot.case), *(_kind(value) for value in _values(spot.case)))
 
 
 def _types(spot: Spot) -> _Shape:
-    """The same more roughly: types alone."""
+    """Return a rougher shape of a check, with types alone."""
     return (*_about(spot.case), *(type(value).__name__ for value in _values(spot.case)))
 
 
@@ -208,7 +208,7 @@ def _squeeze_text(text: str) -> str:
 
 
 def without(source: Source, spots: Sequence[Spot]) -> str | None:
-    """The text without these checks; None where it cannot be made, or would hold no test any more."""
+    """Return the text without these checks; None if that is impossible, or would leave no test."""
     groups: dict[int, list[Spot]] = defaultdict(list)
     for spot in spots:
         groups[id(spot.holder)].append(spot)
@@ -223,7 +223,7 @@ def without(source: Source, spots: Sequence[Spot]) -> str | None:
 
 
 def removes_holder(spots: Sequence[Spot]) -> bool:
-    """Tell whether a function is left without a check when these of its checks are taken out."""
+    """Check whether a function has no check left when these of its checks are removed."""
     first = spots[0]
     if first.table is not None and not first.loop:
         return len(spots) == len(first.table.elts)
@@ -232,7 +232,7 @@ def removes_holder(spots: Sequence[Spot]) -> bool:
 
 
 def _is_idle(statement: ast.stmt) -> bool:
-    """Tell whether a statement is no use without checks."""
+    """Check whether a statement is useless without checks."""
     constant = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     return constant or isinstance(statement, ast.Pass | ast.Import | ast.ImportFrom | ast.Assign | ast.AnnAssign)
 
@@ -250,7 +250,7 @@ def _edits(source: Source, spots: list[Spot]) -> list[Edit] | None:
 
 
 def _of_lines(source: Source, node: ast.stmt) -> list[Edit] | None:
-    """The edit that takes out a statement's lines; None where another shares them."""
+    """Return the edit that removes a statement's lines; None if another statement shares them."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     lines = source.text.split("\n")
     first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
@@ -270,7 +270,7 @@ def _of_lines(source: Source, node: ast.stmt) -> list[Edit] | None:
 
 
 def _shorten_table(source: Source, spots: list[Spot]) -> list[Edit] | None:
-    """The edit that writes a table again with the rows that stay, in the layout that it had."""
+    """Return the edit that rewrites a table with the remaining rows, in its original layout."""
     table = spots[0].table
     if table is None or len(spots) == len(table.elts):
         return None
@@ -289,7 +289,7 @@ def _shorten_table(source: Source, spots: list[Spot]) -> list[Edit] | None:
 
 
 def _strip_comments(text: str) -> str:
-    """The text around a table's rows, without comments."""
+    """Return the text around a table's rows without comments."""
     return re.sub(r"#[^\n]*", "", text)
 
 

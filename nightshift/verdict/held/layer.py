@@ -1,10 +1,10 @@
-"""The fourth layer around the other three: what decides, in which order, and how little of it a model gets.
+"""The fourth layer around the other three: what decides, in which order, and how little of it a model learns.
 
-The tests as shown come first, since what fails there may be told, and no tested code has met anything by then that a
-model does not know. The held-out calls come next, of which the sandbox learns inputs alone, and the whole tests last:
-whatever code in them carries out of its sandbox comes too late for the other two. What they check beyond the shown ones
-are those calls. Where each of them gave the right value, which was compared outside, all else has been proven with the
-tests as shown, and one plain run of the whole ones is enough.
+The shown tests come first, because their failures may be reported, and no tested code has yet seen anything that a
+model does not know. The held-out calls come next; the sandbox gets only their inputs. The whole tests come last:
+anything that code in them carries out of its sandbox is too late for the other two. These tests check exactly those
+calls in addition to the shown checks. If each call gave the right value, which was compared outside, the shown tests
+have proven everything else, and one plain run of the whole tests is enough.
 """
 
 from __future__ import annotations
@@ -24,21 +24,23 @@ _HINT = (
 )
 _MAX_LINES = 20
 MOST_TRIES = 2
-"""After so many tries that failed on held-out cases these may be guessed, and no more is claimed than tests prove."""
+"""After this many tries that failed on held-out cases, the cases may have been guessed, and no longer earn a better
+label.
+"""
 
 Judge = Callable[[SuiteJob], Awaitable[Verdict]]
 Ask = Callable[[SuiteJob], Awaitable[Asked]]
 
 
 async def judge(job: SuiteJob, tests: Judge, plainly: Judge, ask: Ask, sandbox: str) -> Verdict:
-    """The verdict of all layers.
+    """Return the verdict of all layers.
 
     Args:
-        job: with or without held-out cases.
-        tests: the verdict of the first three layers.
-        plainly: the verdict of one run of the tests, without must-fail copies.
+        job: a job with or without held-out cases.
+        tests: makes the verdict of the first three layers.
+        plainly: makes the verdict of one run of the tests, without must-fail copies.
         ask: runs the held-out cases.
-        sandbox: the isolation's name, for the evidence where no test was run.
+        sandbox: the sandbox's name, for the evidence if no test was run.
 
     Raises:
         SandboxError: nothing could be run.
@@ -61,24 +63,24 @@ async def judge(job: SuiteJob, tests: Judge, plainly: Judge, ask: Ask, sandbox: 
 
 
 def _all_right(job: SuiteJob, asked: Asked) -> bool:
-    """Tell whether each check that is held out of the tests was made by value, and gave what it must."""
+    """Check whether each check that is held out of the tests was made by value and gave the right result."""
     right = {case for case, finding in asked.findings if finding is Weighed.RIGHT}
     is_clean = not (asked.wrong or asked.stopped or asked.is_forged)
     return is_clean and all(case in right for case in job.held.cases if not (case.shown or case.explicit))
 
 
 def _prove_by_whole(seen: Verdict, full_verdict: Verdict) -> Verdict:
-    """The verdict of a plain run of the whole tests, with the evidence of the shown ones."""
+    """Return the verdict of a plain run of the whole tests, with the evidence of the shown ones."""
     proof = seen.evidence
     evidence = replace(full_verdict.evidence, twins=proof.twins, notes=proof.notes, mutants=proof.mutants)
     return replace(full_verdict, evidence=evidence)
 
 
 def _unspoken(verdict: Verdict) -> Verdict:
-    """A verdict on whole tests without anything that code in the run could have worded.
+    """Return a verdict on whole tests without any text that code in the run could have written.
 
-    It can read what is held out, and the names of parameters, messages and the like are read by whoever writes the next
-    answer. What stays are names of the tests' functions and how they ended.
+    That code can read the held-out checks, and the author of the next answer reads parameter names, messages and the
+    like. Only the names of test functions and their results stay.
     """
     results = {case.id.partition("[")[0]: case.result for case in verdict.results}
     for case in verdict.results:
@@ -94,10 +96,10 @@ def _unspoken(verdict: Verdict) -> Verdict:
 async def _judge_contradiction(
     job: SuiteJob, full_verdict: Verdict, seen: Verdict, tests: Judge, asked: Asked
 ) -> Verdict:
-    """The verdict where the tests as shown pass and the whole ones do not.
+    """Return the verdict if the shown tests pass and the whole ones do not.
 
-    What is held out can be judged by value, so a fault of the code shows there. Where it does not, the whole tests may
-    have failed by chance or under load, and get a second look.
+    Held-out checks can be judged by value, so a fault of the code shows there too. Otherwise the whole tests may have
+    failed by chance or under load, and run again.
     """
     if not (asked.wrong or asked.stopped):
         again = await tests(job)
@@ -111,7 +113,7 @@ async def _judge_contradiction(
 
 
 def _with_cases(verdict: Verdict, asked: Asked, job: SuiteJob) -> Verdict:
-    """A passing verdict with what its held-out cases add to it, or take from it."""
+    """Add the result of the held-out cases to a passing verdict."""
     if asked.wrong or asked.stopped:
         return _refuse_verdict(verdict, asked, ())
     if asked.is_forged:
@@ -135,13 +137,13 @@ def _with_cases(verdict: Verdict, asked: Asked, job: SuiteJob) -> Verdict:
 
 
 def _of_cases(job: SuiteJob, asked: Asked, sandbox: str) -> Verdict:
-    """The verdict of a task that has cases and no tests."""
+    """Return the verdict on a task that has cases and no tests."""
     evidence = Evidence(tree=asked.tree, sandbox=sandbox, label=Label.TESTS_PASSED, complete=job.whole_tree)
     return _with_cases(Verdict(passed=True, reason="all calls gave what they must", evidence=evidence), asked, job)
 
 
 def _refuse_verdict(verdict: Verdict, asked: Asked, lines: Iterable[str]) -> Verdict:
-    """A verdict that fails for what the model has not seen: a name and a way, and no input or result."""
+    """Return a failing verdict about unseen checks: it has a name and a kind of failure, but no input or result."""
     ways = dict.fromkeys((case.function, _way(case, finding)) for case, finding in asked.wrong)
     if asked.stopped:
         ways = dict.fromkeys([("held-out cases", f"calls that are not shown {asked.stopped}")])
@@ -166,7 +168,7 @@ def _way(case: ValueCase, finding: Weighed) -> str:
 
 
 def _line(case: ValueCase, finding: Weighed) -> str:
-    """A case in full, for the owner."""
+    """Describe a case in full, for the owner."""
     named = "" if case.kwargs == "{}" else f"**{case.kwargs}"
     inputs = ", ".join(part for part in (case.args[1:-1].removesuffix(","), named) if part)
     expected = f"raises {', '.join(case.raises)}" if case.raises else case.expect
@@ -174,7 +176,7 @@ def _line(case: ValueCase, finding: Weighed) -> str:
 
 
 def _sources(job: SuiteJob, asked: Asked) -> tuple[str, ...]:
-    """Name the origin of the cases that gave the right value."""
+    """Return the origins of the cases that gave the right value."""
     right = [case for case, finding in asked.findings if finding is Weighed.RIGHT and not case.shown]
     names = ("cases" if case in job.held.cases else "oracle" for case in right if case.explicit)
     return tuple(dict.fromkeys([*("tests" for case in right if not case.explicit), *names]))

@@ -1,7 +1,7 @@
-"""Replay: a check of the task's that is a call with a literal result is asked again in a sandbox without tests.
+"""Replay: repeats the task's checks that are calls with literal results, in a sandbox without tests.
 
-Only what is sure refuses a change: a plain value that is another one than the test expects, although the test passes. A
-call that raises makes it doubtful. An object in the place of a plain value is a note; it may be right work.
+Only a certain finding refuses a change: a plain value that differs from the expected one, although the test passes. A
+call that raises makes the change doubtful. An object instead of a plain value is only a note, because it may be right.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from nightshift.verdict.held.asking import BY_VALUE, Asker
 from nightshift.verdict.held.extract import spots
 
 MOST = 100
-"""So many calls are made."""
+"""Maximum number of calls."""
 
 
 async def replay(tests: Mapping[str, str], job: SuiteJob, asker: Asker) -> list[Finding]:
-    """Say which calls of tests that pass give other values outside of them.
+    """Report calls of passing tests that give other values outside of the tests.
 
     Args:
         tests: the files of the task, path to text.
-        job: what is judged.
+        job: the job.
         asker: makes calls in the sandbox.
 
     Raises:

@@ -1,9 +1,9 @@
-"""Holds what a call came to against what is expected, outside the sandbox.
+"""Compares the result of a call with the expected one, outside of the sandbox.
 
-What came out is data of the tested code's making: it is unpacked into plain values and compared as such, so an object
-that only claims to be equal to something says nothing. Where a plain value is expected an object is a wrong answer, and
-one of a class derived from a plain type counts by its content, whatever its own comparison would say. Only where a test
-asks for the truth of a result can an object not be judged; such a case counts for nothing.
+The result is data that the tested code made. It is unpacked into plain values and compared as such, so an object that
+only claims to be equal to something proves nothing. If a plain value is expected, an object is a wrong answer, and an
+instance of a class derived from a plain type counts by its content, whatever its own comparison says. An object can
+only not be judged if a test asks for the truth of a result; such a case does not count.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from nightshift.verdict.answer import Reply
 
 _NUMBERS = (int, float, complex)
 _REL, _ABS = 1e-6, 1e-12
-"""The tolerances of `pytest.approx` where a test says nothing."""
+"""The default tolerances of `pytest.approx`."""
 
 
 class Finding(StrEnum):
-    """The result of a call; a model reads the text, and may know no more."""
+    """The result of a call. A model reads this text, and must not learn more."""
 
     RIGHT = "right"
     UNKNOWN = "cannot be judged by value"
@@ -36,7 +36,7 @@ class Finding(StrEnum):
 
 
 def weigh(case: ValueCase, reply: Reply | None) -> Finding:
-    """Judge one case by its reply, None when there is none."""
+    """Judge one case by its reply; None means that there is no reply."""
     if reply is None or reply.how not in {"value", "raised"}:
         return Finding.MISSING
     if reply.how == "raised":
@@ -53,7 +53,7 @@ def weigh(case: ValueCase, reply: Reply | None) -> Finding:
 
 
 def plainly(reply: Reply | None) -> bool:
-    """Tell whether a call gave a value that is plain data throughout."""
+    """Check whether a call returned a value that is plain data throughout."""
     seen: list[tuple[str, str]] = []
     try:
         values.unpack(reply.data if reply and reply.how == "value" else [], seen)
@@ -88,7 +88,7 @@ def _strict(case: ValueCase, value: Any, expected: Any) -> bool:
 
 
 def _key(value: Any) -> Any:
-    """A value with its type, all the way down, in a form that can be compared and hashed."""
+    """Return a value with its types at every depth, in a form that can be compared and hashed."""
     kind = type(value)
     if kind in (list, tuple):
         return (kind, tuple(_key(item) for item in value))
@@ -100,7 +100,7 @@ def _key(value: Any) -> Any:
 
 
 def _near(value: Any, expected: Any, rel: float, slack: float, *, alike: bool) -> bool:
-    """Compare with tolerance in numbers, at any depth; `alike` asks for equal types as well."""
+    """Compare with tolerance in numbers, at any depth; `alike` requires equal types as well."""
     if alike and type(value) is not type(expected):
         return False
     if isinstance(expected, Mapping):

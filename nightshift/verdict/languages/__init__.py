@@ -1,4 +1,4 @@
-"""The ways of each language when its tests are judged, behind one interface: `dialect_of`."""
+"""What differs between languages when tests are judged, behind one interface: `dialect_of`."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ _MODULES = {
 
 
 def dialect_of(language: Language) -> TestDialect:
-    """Return the ways of a language; its parts are loaded when it is first asked for."""
+    """Return the implementation for a language; its modules are imported on first use."""
     return cast("TestDialect", import_module(_MODULES[language]))

@@ -1,4 +1,4 @@
-"""The interface of a change and the faults of test files, in each language: the port `core.ports.Languages`."""
+"""Describes interfaces of changes and finds faults of test files in each language (port `core.ports.Languages`)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from nightshift.verdict.languages.python.gone_tests import about_gone, units_of
 from nightshift.verdict.languages.test_texts import all_idle, asserts_something, excuses, idle_tests, let_off
 
 SHORT = 40
-"""A file with no more definitions than this is described with all of them."""
+"""Number of definitions up to which a file is described with all of them."""
 
 
 class CodeReader:
     """Reads code and tests of Python, JavaScript, TypeScript and Go."""
 
     def describe_offer(self, path: str, text: str, before: str | None) -> list[str]:
-        """Describe what a changed file offers, a line each, indented as in the file."""
+        """Describe the definitions of a changed file, one per line, indented as in the file."""
         lines = list_written_lines(before or "", text)
         if javascript.is_source(path):
             return javascript_interface.describe_offer(path, text, lines, SHORT)
@@ -35,12 +35,12 @@ class CodeReader:
     def describe_imports(
         self, path: str, text: str, before: str | None, files: Container[str], read: Callable[[str], str | None]
     ) -> str:
-        """Describe the definitions of other files that what a change touches in a Python file imports and uses."""
+        """Describe the definitions in other files that the changed parts of a Python file import and use."""
         lines = list_written_lines(before or "", text)
         return python_interface.describe_imports(path, text, lines, files, read) if path.endswith(".py") else ""
 
     def list_touched(self, path: str, text: str, before: str | None) -> list[str]:
-        """List the public functions and classes that a change touches in a Python file, those most changed first."""
+        """List the public functions and classes that a change touches in a Python file, most changed first."""
         return (
             python_interface.list_touched_names(text, list_written_lines(before or "", text))
             if path.endswith(".py")
@@ -48,12 +48,12 @@ class CodeReader:
         )
 
     def find_test_fault(self, path: str, text: str) -> str:
-        """Say why a file of tests proves nothing; empty for one that may."""
+        """Return why a test file proves nothing; empty if it may prove something."""
         if not asserts_something(path, text):
             return "holds no test with an assertion"
         if words := excuses(path, text):
             return f"lets tests off ({', '.join(words)}); a test that does not run proves nothing"
-        # One beside tests that assert may show that a call raises nothing; the mutants tell what such tests are worth.
+        # A test without an assertion may show that a call does not raise; mutants measure what such tests are worth.
         return f"its tests assert nothing: {', '.join(idle_tests(path, text)[:5])}" if all_idle(path, text) else ""
 
     def refuse_removal(
@@ -66,7 +66,7 @@ class CodeReader:
         *,
         passed: bool,
     ) -> str:
-        """Say why a test file has to stay; empty where it is about nothing but what is taken away."""
+        """Return why a test file must stay; empty if it only tests what is removed."""
         if not failing:
             return "passes with the change as it stands, so it stays"
         away = about_gone(before, change, read) if "" in failing else None
@@ -86,7 +86,7 @@ class CodeReader:
         change: Change,
         read: Callable[[str], str | None],
     ) -> str:
-        """Say why a changed test file may not stand; empty where it may."""
+        """Return why a changed test file is refused; empty if it is accepted."""
         if not failing:
             return "passes with the change as it stands, so it stays"
         if syntax_fault := fault(path, text):
@@ -105,7 +105,7 @@ class CodeReader:
 
 
 def _list_changed(before: str, text: str, failing: Collection[str]) -> list[str]:
-    """List the tests of a Python file that pass as they stand and are not as they were."""
+    """List the tests of a Python file that passed before and were changed or removed."""
     old, new = (dict(_tests(tree.body)) if (tree := parse_python(version)) else {} for version in (before, text))
     return [name for name, body in old.items() if name not in failing and new.get(name) != body]
 

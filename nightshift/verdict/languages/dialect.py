@@ -1,6 +1,6 @@
 """The interface of a language, and the faults that its mutants are made of.
 
-A further language is a further package with a module of these functions, named in `verdict.languages.dialect_of`.
+To add a language, add a package with a module of these functions, and name it in `verdict.languages.dialect_of`.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 PLAIN, LIKELY, DOUBTFUL = 0, 1, 2
-"""The ranks: a fault that nearly always shows, one that mostly does, one that often cannot be told."""
+"""The ranks: a fault that nearly always shows, one that usually shows, and one that often cannot be noticed."""
 _SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """One edit that makes a function wrong.
+    """An edit that makes a function wrong.
 
     Attributes:
         kind: the operator's name.
-        rank: how likely it is that the fault never shows.
-        line: where, counting from 1.
-        edit: what is replaced.
-        was: the place in short, for people.
-        now: what it becomes, for people.
-        needs_other: whether the edit calls the function that gives another value of the same type.
+        rank: higher for a fault that is likelier to stay invisible.
+        line: its line, counted from 1.
+        edit: the replacement.
+        was: the original code in short, for people.
+        now: the new code, for people.
+        needs_other: whether the edit calls the function that returns another value of the same type.
     """
 
     kind: str
@@ -48,7 +48,7 @@ class Fault:
 
 
 def fault_at(kind: str, rank: int, node: Node, edit: Edit) -> Fault:
-    """The fault that an edit within a node of a syntax tree makes."""
+    """Return the fault that an edit within a node of a syntax tree makes."""
     raw = node.text or b""
     start, end = edit.start - node.start_byte, edit.end - node.start_byte
     now = raw[:start].decode("utf-8", "replace") + edit.text + raw[end:].decode("utf-8", "replace")
@@ -57,44 +57,44 @@ def fault_at(kind: str, rank: int, node: Node, edit: Edit) -> Fault:
 
 
 def shorten(text: str) -> str:
-    """A piece of code on one line, shortened for people."""
+    """Return a piece of code on one line, shortened for people."""
     line = " ".join(text.split()).replace("`", "'")
     return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
 
 
 Text = Callable[[], str | None]
-"""Makes a whole file with a fault in it; None where that does not parse, which takes as long to see as the file is."""
+"""Generates a whole file with a fault in it; None if it does not parse, which takes time proportional to the file."""
 
 
 class TestDialect(Protocol):
-    """One language and its test runner; each is a module with these functions."""
+    """A language and its test runner; each is a module with these functions."""
 
     def make(self, job: SuiteJob, imports: ImportCache, runtime: Runtime, /) -> Plan:
         """Plan the run of a job's tests on its changed tree.
 
         Args:
-            job: what to judge.
-            imports: remembers what files import.
-            runtime: what runs inside.
+            job: the job.
+            imports: caches the imports of files.
+            runtime: the interpreter and libraries inside the sandbox.
 
         Raises:
-            SandboxError: what runs tests of this language is not there.
+            SandboxError: the test runner of this language is not installed.
         """
         ...
 
     def checks_something(self, text: str, /) -> bool:
-        """Tell whether a file of tests holds an assertion that can fail."""
+        """Check whether a test file has an assertion that can fail."""
         ...
 
     def plan_copies(
         self, planned: Plan, passed: Collection[str], mended: Collection[str], text_of: Callable[[str], str | None], /
     ) -> Copies | None:
-        """Plan the must-fail copies of a run, in place; None where nothing can be copied.
+        """Plan the must-fail copies of a run, in place; None if nothing can be copied.
 
         Args:
             planned: the run.
             passed: the tests that passed in it.
-            mended: files of the base with tests that fail without the change.
+            mended: base files with tests that fail without the change.
             text_of: reads a file with the change.
         """
         ...
@@ -104,14 +104,14 @@ class TestDialect(Protocol):
         ...
 
     def mutate(self, path: str, text: str, lines: Collection[int], /) -> Iterator[tuple[str, Fault, Text]]:
-        """Every fault that can be put into the functions of a file at these lines.
+        """List every fault that can be put into the functions of a file at these lines.
 
         Args:
-            path: of a source of this language.
-            text: the source; one that does not parse has no faults.
-            lines: their numbers, counting from 1.
+            path: the path of a source of this language.
+            text: the source; if it does not parse, there are no faults.
+            lines: the line numbers, counted from 1.
 
         Returns:
-            The function's name, the fault, and what makes the whole file with it.
+            The function's name, the fault, and a function that generates the whole file with the fault.
         """
         ...

@@ -1,6 +1,6 @@
-"""The plan of a run of tests: its files with their must-fail copies, its part of the tree, and its start.
+"""The plan of a test run: its files with their must-fail copies, its part of the tree, and its launch.
 
-These values stand between the languages, which make them, and the verdict, which has them run.
+The languages make these values, and the verdict runs them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from nightshift.verdict.run import bare, file_of
 
 
 class Role(StrEnum):
-    """Whose tests a file holds."""
+    """The origin of a test file: the task, the agent, a test command, or the base."""
 
     GIVEN = "given"
     OWN = "own"
@@ -25,7 +25,7 @@ class Role(StrEnum):
 
 
 class Listing(Protocol):
-    """The tests of a file, under the names that its owner knows."""
+    """The tests of a file, by their original names."""
 
     @property
     def required(self) -> frozenset[str]:
@@ -34,24 +34,24 @@ class Listing(Protocol):
 
     @property
     def is_closed(self) -> bool:
-        """Tell whether the text names every test of the file."""
+        """True if the text names every test of the file."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteFile:
-    """One file of tests as it is staged.
+    """A test file as it is staged.
 
     Attributes:
-        role: whose tests it holds.
-        path: where its owner has it.
-        text: what it says.
-        outline: its tests; None for a file that does not parse, and for one whose tests are not listed beforehand.
-        names: its tests, where they are listed.
+        role: the role of its tests.
+        path: its path in the repository.
+        text: its text.
+        outline: its tests; None if it does not parse, or if its tests are not listed beforehand.
+        names: its tests, if they are listed.
         must_fail_text: its must-fail copy; empty without one.
-        must_fail_names: the tests that are changed in it, as their owner knows them.
-        mirrored: whether the tests that the file makes while it runs are changed as well.
-        preload: libraries that are imported before anything of the workspace.
+        must_fail_names: the tests that are changed in the copy, by their original names.
+        mirrored: whether tests that the file generates at run time are changed as well.
+        preload: libraries that are imported before anything in the workspace.
     """
 
     role: Role
@@ -65,12 +65,12 @@ class SuiteFile:
     preload: frozenset[str] = frozenset()
 
     def alone(self) -> SuiteFile:
-        """The file without its copy."""
+        """Return the file without its copy."""
         return replace(self, must_fail_text="", must_fail_names=frozenset(), mirrored=False)
 
 
 class Launch(Protocol):
-    """The launch of a runner of tests that is not pytest."""
+    """The launch of a test runner other than pytest."""
 
     @property
     def framework(self) -> str:
@@ -79,20 +79,20 @@ class Launch(Protocol):
 
     @property
     def reserved_mb(self) -> int:
-        """Address space that the runner sets aside beyond what it uses, in MiB."""
+        """Address space that the runner reserves beyond what it uses, in MiB."""
         ...
 
     def instructions(self, *, must_fail: bool, memory_mb: int) -> Mapping[str, object]:
-        """The instructions of the trusted parent inside, by the name that it knows the runner under.
+        """Return the instructions for the trusted parent inside, by its name for the runner.
 
         Args:
             must_fail: whether the files are must-fail copies.
-            memory_mb: the limit of the run.
+            memory_mb: the memory limit of the run.
         """
         ...
 
     def read(self, session: Session) -> Session:
-        """Read a run, with the tests that its runner tells of in a way of its own."""
+        """Return a session with the tests that the runner reports in its own form."""
         ...
 
 
@@ -101,8 +101,8 @@ class ProgramRun:
     """A run of another package's program (`sandbox.runtime.Program`) on the tree and the tests of a plan.
 
     Attributes:
-        entry: the program's.
-        job: what it is told beside the files, as JSON.
+        entry: the program's entry point.
+        job: its input in addition to the files, as JSON.
     """
 
     entry: str
@@ -115,23 +115,23 @@ class Plan:
 
     Attributes:
         files: the test files.
-        texts: what lies over the base: the change, the owner's start, tests that keep their names.
+        texts: the files over the base: the change, the owner's start, tests that keep their names.
         removed: files of the base that the run must not see.
         closure: the part of the base that is staged, None for all of it.
         dropped: files of the change that are not staged, path to reason.
         paths: folders that modules are imported from.
-        words: what pytest is told, where that runs the tests; None for every other runner.
-        is_module: whether it is started as `python -m pytest`, which has modules found in the folder it is started in.
-        has_conftest: whether a conftest is in force.
+        words: the arguments of pytest; None for every other runner.
+        is_module: whether it starts as `python -m pytest`, which adds the working folder to the import path.
+        has_conftest: whether a conftest applies.
         is_traced: whether the lines of test files are recorded.
-        preloads: modules that are imported before anything of the workspace.
-        command: run as it is in the place of a known runner.
-        calls: made in place of tests: module, function, arguments and named arguments, packed.
-        program: does something of its own with the tests.
-        launch: starts the runner that takes the place of pytest.
+        preloads: modules that are imported before anything in the workspace.
+        command: a command that runs as it is, instead of a known runner.
+        calls: calls that are made instead of tests: module, function, arguments and keyword arguments, packed.
+        program: a program that runs on the tests instead of a runner.
+        launch: starts a runner other than pytest.
         must_fail: whether the files are must-fail copies.
-        only: ids of tests, where not all of them are to run.
-        without: ids of tests, without parameters, that are not run: they end no run of the base either.
+        only: ids of tests, if not all of them run.
+        without: ids of tests, without parameters, that are excluded because they never end on the base either.
     """
 
     files: tuple[SuiteFile, ...]
@@ -155,7 +155,7 @@ class Plan:
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The files that run, in this order."""
+        """The files that run, in order."""
         return self.only or tuple(file.path for file in self.files)
 
     @property
@@ -165,17 +165,17 @@ class Plan:
 
     @property
     def preload(self) -> tuple[str, ...]:
-        """Libraries to import before anything of the workspace."""
+        """The libraries to import before anything in the workspace."""
         return tuple(sorted({*self.preloads, *(name for file in self.files for name in file.preload)}))
 
 
 def calls_alone(plan: Plan, base: Collection[str], calls: Sequence[tuple[str, str, object, object]]) -> Plan:
-    """A run of calls in the same tree without its tests: nothing in it says what is expected.
+    """Return a run of calls in the same tree without its tests, so that nothing in it contains the expected results.
 
     Args:
         plan: the run of the tests.
         base: the paths of the base.
-        calls: module, function, arguments and named arguments, packed.
+        calls: module, function, arguments and keyword arguments, packed.
     """
     files, mine = {file.path for file in plan.files}, {f.path for f in plan.files if f.role is not Role.REGRESSION}
     gone = {path for path in mine if path in base and (plan.closure is None or path in plan.closure)}
@@ -187,13 +187,13 @@ def calls_alone(plan: Plan, base: Collection[str], calls: Sequence[tuple[str, st
 
 
 def list_required(file: SuiteFile, _text_of: Callable[[str], str | None]) -> frozenset[str]:
-    """List the tests that a file must have, as its plan has them."""
+    """Return the tests that a file must have, as listed in its plan."""
     return file.outline.required if file.outline else frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copies:
-    """A run of copies: its plan, and the tests whose copies have to fail, by their ids without parameters."""
+    """A run of copies: its plan, and the tests whose copies must fail, by their ids without parameters."""
 
     plan: Plan
     tests: frozenset[str]
@@ -202,7 +202,7 @@ class Copies:
 def plan_copies(
     planned: Plan, passed: Collection[str], _mended: Collection[str], _text_of: Callable[[str], str | None]
 ) -> Copies | None:
-    """Plan the copies that were made with the plan; `TestDialect` has the arguments."""
+    """Return the copies that were made with the plan; the arguments are as in `TestDialect`."""
     copied = copies(planned)
     names = {f"{file.path}::{name}" for file in planned.files for name in file.must_fail_names}
     mirrored = {file.path for file in planned.files if file.mirrored}
@@ -211,14 +211,14 @@ def plan_copies(
 
 
 def copies(plan: Plan) -> Plan | None:
-    """A run of the must-fail copies, in the places of their files; None where there are none."""
+    """Return a run of the must-fail copies in place of their files; None if there are none."""
     copied = tuple(replace(file.alone(), text=file.must_fail_text) for file in plan.files if file.must_fail_text)
     texts = {**plan.texts, **{file.path: encode(file.text) for file in copied}}
     return replace(plan, files=copied, texts=texts, must_fail=True) if copied else None
 
 
 def rest(plan: Plan, paths: Collection[str]) -> Plan:
-    """A run of some of the base's tests, which another run has left."""
+    """Return a run of the base's tests that another run has left."""
     files = tuple(file.alone() for file in plan.files if file.role is Role.REGRESSION and file.path in paths)
     if plan.words is not None:
         return with_files(plan, files)
@@ -226,12 +226,12 @@ def rest(plan: Plan, paths: Collection[str]) -> Plan:
 
 
 def tests_alone(plan: Plan) -> Plan:
-    """A run of the tests and nothing else."""
+    """Return a run of the tests without copies."""
     return replace(plan, files=tuple(file.alone() for file in plan.files))
 
 
 def first_failure(plan: Plan) -> Plan:
-    """As `tests_alone`, but it ends at the first that fails: it tells whether one does."""
+    """Return a plan like `tests_alone` that stops at the first failure, if the runner can."""
     alone = tests_alone(plan)
     if plan.words is not None:
         return replace(alone, words=(*plan.words, "-x"), is_traced=False)
@@ -239,7 +239,7 @@ def first_failure(plan: Plan) -> Plan:
 
 
 def only_tests(plan: Plan, tests: Collection[str]) -> Plan | None:
-    """A run of some tests alone, by their ids without parameters; None for a command, which runs as it is."""
+    """Return a run of some tests only, by their ids without parameters; None for a command, which runs as it is."""
     paths = {test.partition("::")[0] for test in tests}
     files = tuple(file for file in plan.files if file.path in paths)
     if plan.words is not None:
@@ -250,7 +250,7 @@ def only_tests(plan: Plan, tests: Collection[str]) -> Plan | None:
 
 
 def with_files(plan: Plan, files: Collection[SuiteFile]) -> Plan:
-    """A run of pytest on some of a plan's files, with the texts that they have here."""
+    """Return a run of pytest on some of a plan's files, with the texts given here."""
     plan_paths = {file.path for file in plan.files}
     words = [word for word in plan.words or () if word.partition("::")[0] not in plan_paths]
     own = {file.path: encode(file.text) for file in files}

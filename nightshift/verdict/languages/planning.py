@@ -1,4 +1,4 @@
-"""Plans the run of one job: which files it sees, from where, and under which names; the parts of no one language."""
+"""Plans the run of one job, as far as all languages share it: the files that it sees, their origin and their names."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from nightshift.verdict.languages import test_config
 from nightshift.verdict.languages.plan import Plan, Role, SuiteFile
 
 COPIED_FILES = 10
-"""The files of a test command have copies where they are no more than this."""
+"""Number of files up to which the files of a test command get copies."""
 
 
 def folder_of(path: str) -> str:
-    """The folder of a file, with a slash at its end where it is not the root."""
+    """Return the folder of a file, with a trailing slash; empty for the root."""
     return path[: path.rfind("/") + 1]
 
 
 class JobFiles:
-    """The files of one job: what its run sees of the base, and what lies over that.
+    """The files of one job: the part of the base that its run sees, and the files over it.
 
     Args:
-        job: what to judge.
-        imports: remembers what files import.
+        job: the job.
+        imports: caches the imports of files.
     """
 
     def __init__(self, job: SuiteJob, imports: ImportCache) -> None:
@@ -57,11 +57,11 @@ class JobFiles:
         self._present = (self._entries.keys() | self._over.keys()) - gone
 
     def _support(self, _suites: Collection[str]) -> list[str]:
-        """The files that the runner reads by itself beside these test files."""
+        """Return the files that the runner reads in addition to these test files."""
         return []
 
     def _configuration(self) -> tuple[str, ...]:
-        """The files that configure the runner."""
+        """Return the files that configure the runner."""
         return ()
 
     def _closure(self, files: tuple[SuiteFile, ...], support: Collection[str]) -> frozenset[str] | None:
@@ -75,7 +75,7 @@ class JobFiles:
         return frozenset(path for path in reached.paths | of_runner if path in self._entries)
 
     def _lay_out(self, files: tuple[SuiteFile, ...], support: Collection[str]) -> Plan:
-        """The plan of a run of these files, without what starts it."""
+        """Return the plan of a run of these files, without its launch."""
         seen = self._closure(files, support)
         gone = {path for path, text in self._over.items() if text is None}
         return Plan(
@@ -88,11 +88,11 @@ class JobFiles:
         )
 
     def _paths(self) -> tuple[str, ...]:
-        """Folders of the tree that modules are imported from."""
+        """Return the folders of the tree that modules are imported from."""
         return ()
 
     def _before(self, path: str) -> str | None:
-        """A file's text without the change."""
+        """Return a file's text without the change."""
         if path in self._job.start:
             return self._job.start[path]
         return text_of(self._job.base, path)
@@ -102,10 +102,10 @@ class JobFiles:
 
 
 class Planner(JobFiles, ABC):
-    """Plans the run of one job; what a language does in its own way is in methods that it has to define."""
+    """Plans the run of one job; each language defines the abstract methods."""
 
     def plan(self) -> Plan:
-        """The plan."""
+        """Return the plan."""
         named = self._of_command()
         files = tuple(self._files(named))
         plan = self._lay_out(files, self._support([file.path for file in files]))
@@ -113,18 +113,18 @@ class Planner(JobFiles, ABC):
 
     @abstractmethod
     def _prepare(self, role: Role, tests: Files) -> Iterator[SuiteFile]:
-        """The test files among `tests`, prepared."""
+        """Prepare the test files among `tests`."""
 
     @abstractmethod
     def _is_mine(self, path: str) -> bool:
-        """Tell whether a test file is one of this language."""
+        """Check whether a test file is one of this language."""
 
     @abstractmethod
     def _of_command(self) -> list[SuiteFile] | None:
-        """The test files that the job's command names; None when it has to be run as it is."""
+        """Return the test files that the job's command names; None if it must run as it is."""
 
     def _files(self, named: Sequence[SuiteFile] | None) -> Iterator[SuiteFile]:
-        # Tests that were there before are no copies of anything: what they lack is not this change's fault.
+        # Existing tests get no must-fail copies: their weaknesses are not this change's fault.
         given = list(self._prepare(Role.GIVEN, self._job.given))
         changed = [path for path in self._own if path in self._entries]
         new = {path: text for path, text in self._own.items() if path not in self._entries}

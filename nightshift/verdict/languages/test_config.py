@@ -1,7 +1,7 @@
-"""The test configuration guard: what could configure the tests comes from the task or the base, not from the change.
+"""The test configuration guard: files that configure tests come from the task or the base, not from the change.
 
-What is dropped is named with its reason, shown to the model, and kept in the evidence, so that it is not committed as
-if it had been judged.
+Dropped files are listed with their reason, shown to the model, and stored in the evidence, so that they are not
+committed as if they had been judged.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LIBRARY_NAMES = frozenset({
     "pytest", "_pytest", "pluggy", "iniconfig", "packaging", "py", "pygments", "hypothesis", "sortedcontainers",
     "nightshift_inside",
 })  # fmt: skip
-"""Top-level names in the test libraries; a new module under such a name would hide one of them."""
+"""Top-level names in the test libraries; a new module with such a name would hide the library's."""
 MAX_FILE_BYTES = 2 << 20
 MAX_TOTAL_BYTES = 16 << 20
 
@@ -32,7 +32,7 @@ _TEST_FOLDERS = frozenset({"test", "tests", "testing"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sifted:
-    """A change divided: `staged` is what the run gets, `dropped` is path to reason."""
+    """A divided change: `staged` is the part that the run gets; `dropped` is path to reason."""
 
     staged: Change
     dropped: Mapping[str, str]
@@ -45,13 +45,13 @@ def sift(
     given: Files,
     present: Collection[str] = (),
 ) -> Sifted:
-    """Divide a change.
+    """Divide a change into the files that are staged and those that are dropped.
 
     Args:
         change: path to new text, None for a removed file.
-        base: the text of a file as it was before the change, None where there is none.
-        given: the task's tests; the same text in the change is no fault.
-        present: the paths of all files as they were before.
+        base: returns the text of a file before the change, None if there is none.
+        given: the task's tests; the same text in the change is not a fault.
+        present: the paths of all files before the change.
     """
     folders = frozenset(_test_folders(given))
     dropped, staged, total = dict[str, str](), dict[str, str | None](), 0
@@ -69,7 +69,7 @@ def sift(
 
 
 def _drop_repositories(staged: dict[str, str | None], dropped: dict[str, str], others: Collection[str]) -> None:
-    """Leave out what would stand in a folder that git takes for a repository."""
+    """Drop the files in folders that git would treat as repositories."""
     written = sorted(path for path, text in staged.items() if text is not None)
     while (folder := git_folder(written, [*others, *written])) is not None:
         inside = [path for path in written if not folder or path.startswith(f"{folder}/")]
@@ -101,7 +101,7 @@ def _fault(
 
 
 def configures_tests(path: str, text: str | None, base: Callable[[str], str | None]) -> str | None:
-    """Say how a file would change how tests are run, or None when it does not."""
+    """Return how a file would change the way tests run; None if it would not."""
     name = path.rpartition("/")[2]
     if name in _CONFIGURING or name in _OWN_CONFIG or name.endswith((".pth", ".pyc")):
         return "steers how tests are run"
@@ -117,7 +117,7 @@ def configures_tests(path: str, text: str | None, base: Callable[[str], str | No
 
 
 def _shadows(path: str, base: Callable[[str], str | None], present: Collection[str]) -> str | None:
-    """The reason to drop a new module that hides one of the standard library or the test libraries."""
+    """Return why a new module hides one of the standard library or the test libraries; None if it does not."""
     root = "src/" if path.startswith("src/") else ""
     parts = path.removeprefix("src/").split("/")
     name = parts[0].partition(".")[0]
@@ -131,12 +131,12 @@ def _shadows(path: str, base: Callable[[str], str | None], present: Collection[s
 
 
 def provides(name: str, root: str, present: Collection[str]) -> bool:
-    """Tell whether a tree has a package or module of that name below a root, which ends with a slash or is empty."""
+    """Check whether a tree has a package or module of this name below a root, which ends with a slash or is empty."""
     return f"{root}{name}/__init__.py" in present or f"{root}{name}.py" in present
 
 
 def _test_folders(given: Files) -> Iterator[str]:
-    """Folders that are there for the given tests, by their usual names."""
+    """Yield the folders of the given tests that have usual names of test folders."""
     for path in given:
         folders = path.split("/")[:-1]
         if is_test_path(path):

@@ -1,7 +1,7 @@
-"""Read the reports of test commands that are no known runner: JUnit XML, TAP, `cargo test`, `go test -json`.
+"""Reads the reports of test commands that are no known runner: JUnit XML, TAP, `cargo test`, `go test -json`.
 
-The report is written by whatever the command runs, the tested code among it. So it may make a verdict worse or tell
-more of it; that a command failed is never taken back for what its report says.
+The report is written by the command, which runs the tested code. So a report can make a verdict worse or add details,
+but it never excuses a failing command.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from nightshift.verdict.reports import cargo, go_json, junit, tap
 from nightshift.verdict.reports.collected import Collected, Told
 
 LINES = {go_json.read: 20_000, tap.read: 2000, cargo.read: 2000}
-"""The reader of a printed report, and the characters of a line that may be one of its."""
+"""The reader of each kind of printed report, with the maximum length of its lines in characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,9 +23,9 @@ class Reported:
 
     Attributes:
         form: the kind of report.
-        tests: those that failed come first.
-        faults: what it says is wrong besides its tests.
-        unlisted: how many further tests it has.
+        tests: the tests, failed ones first.
+        faults: errors that the report states apart from its tests.
+        unlisted: the number of further tests.
         notes: what was not read, and why.
     """
 
@@ -37,9 +37,9 @@ class Reported:
 
 
 def read(session: Session) -> Reported | None:
-    """The report of a command; None where it made none.
+    """Return the report of a command; None if it made none.
 
-    Of several kinds of report one counts: the first that tells of a failure, else the first that tells of a test.
+    Of several kinds of report, one counts: the first with a failure, otherwise the first with a test.
     """
     files, notes = _files(session.reports)
     collected = [files, *_lines(session)]

@@ -1,4 +1,4 @@
-"""Reads the lines that `cargo test` prints."""
+"""Reads the output of `cargo test`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _RESULTS = {"ok": Result.PASSED, "FAILED": Result.FAILED, "ignored": Result.SKIP
 
 
 def read(lines: Iterable[str], *, is_complete: bool) -> Collected:
-    """The tests that are told of, each under the program it is in.
+    """Return the reported tests, each under its program.
 
     Args:
-        lines: what was printed.
-        is_complete: whether nothing is missing from it.
+        lines: the printed lines.
+        is_complete: whether no lines are missing.
     """
     reader = _Reader()
     for line in lines:

@@ -1,4 +1,4 @@
-"""Collects the tests of a report within bounds, however much of it there is."""
+"""Collects the tests of a report within bounds, whatever its size."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from dataclasses import dataclass, replace
 from nightshift.core.tasks.verdicts import Result
 
 MOST = 5000
-"""So many tests are listed that failed, and so many others; the rest is counted."""
+"""Maximum number of listed failed tests, and of listed other tests; further ones are only counted."""
 NAME, MESSAGE, OUTPUT = 1000, 4000, 6000
-"""Characters that are kept of each."""
+"""Maximum characters of a name, a message and an output."""
 _WORST = (Result.ERROR, Result.FAILED, Result.SKIPPED, Result.PASSED)
 BAD = frozenset({Result.ERROR, Result.FAILED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """One test as a report tells of it.
+    """A test in a report.
 
-    `kind` is the type of error, as far as it is told; `output` what the test printed, or how it failed at length.
+    `kind` is the type of the error, if it is reported. `output` is what the test printed, or the details of its
+    failure.
     """
 
     id: str
@@ -31,10 +32,10 @@ class Told:
 
 
 class Collected:
-    """Takes tests one by one; of several with one id the worst counts.
+    """Collects tests one by one; of several with the same id, the worst counts.
 
-    `form` names the kind of report. `faults` are what it says is wrong besides its tests, `unlisted` counts the tests
-    that are not kept.
+    `form` is the kind of report. `faults` are errors that the report states apart from its tests; `unlisted` counts the
+    tests that are not stored.
     """
 
     def __init__(self, form: str) -> None:
@@ -51,11 +52,11 @@ class Collected:
 
     @property
     def has_failed(self) -> bool:
-        """Tell whether it tells of anything that failed."""
+        """True if the report contains any failure."""
         return bool(self._bad or self.faults)
 
     def add(self, test: Told) -> None:
-        """Take one test."""
+        """Add a test."""
         test = replace(
             test, id=test.id[:NAME], kind=test.kind[:100], message=test.message[:MESSAGE], output=test.output[-OUTPUT:]
         )
@@ -70,6 +71,6 @@ class Collected:
             self.unlisted += 1
 
     def fault(self, text: str) -> None:
-        """Take what a report says is wrong besides its tests."""
+        """Add an error that the report states apart from its tests."""
         if len(self.faults) < 10:
             self.faults.append(text[:MESSAGE])

@@ -1,4 +1,4 @@
-"""Reads the lines that `go test -json` prints."""
+"""Reads the output of `go test -json`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _CHATTER = ("=== ", "--- ")
 
 
 def read(lines: Iterable[str], *, is_complete: bool) -> Collected:
-    """The tests that are told of, each under its package; one that began and has no end has not passed.
+    """Return the reported tests, each under its package; a test that began and did not end has not passed.
 
     Args:
-        lines: what was printed.
-        is_complete: whether nothing is missing from it.
+        lines: the printed lines.
+        is_complete: whether no lines are missing.
     """
     reader = _Reader()
     for line in lines:

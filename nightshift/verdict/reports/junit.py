@@ -1,6 +1,6 @@
-"""Reads JUnit's XML, which most test runners can write, from a file that untrusted code may have made.
+"""Reads JUnit XML, which most test runners can write, from a file that untrusted code may have made.
 
-A report has no document type, so one that brings one is not read: entities, of which XML bombs are made, need that.
+A report has no document type, so a file with one is refused: XML bombs consist of entities, which need a document type.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ FORM = "JUnit XML"
 DEEPEST = 100
 _ROOTS = frozenset({"testsuites", "testsuite"})
 _FORBIDDEN = dict.fromkeys({*range(32)} - {9, 10, 13})
-"""Characters that no XML may hold and that runners write all the same, with what a test printed."""
+"""Characters that XML forbids, but that runners still write with a test's output."""
 _ENDINGS = {"failure": Result.FAILED, "error": Result.ERROR, "skipped": Result.SKIPPED}
 _KIND = re.compile(r"([A-Za-z_][\w.]*)(?:: |$)")
 
 
 class Unreadable(Exception):
-    """A file is no report, or none that is read; says why."""
+    """A file is not a report, or not a readable one; the message says why."""
 
 
 def read(text: str, into: Collected) -> None:
@@ -31,10 +31,10 @@ def read(text: str, into: Collected) -> None:
 
     Args:
         text: the file.
-        into: takes them.
+        into: receives the tests.
 
     Raises:
-        Unreadable: it is no such report; what came before the fault was taken.
+        Unreadable: it is not such a report; tests before the fault were added.
     """
     reader = _Reader(into)
     parser = expat.ParserCreate()
@@ -127,7 +127,7 @@ class _Reader:
 
 
 def seconds(text: str) -> float:
-    """A duration as it is written in a report; 0 for what is none."""
+    """Parse a duration in a report; 0 if it is invalid."""
     try:
         duration = float(text.replace(",", ""))
     except ValueError:

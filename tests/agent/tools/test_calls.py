@@ -1,4 +1,4 @@
-"""Replies into calls: the form that is asked for, and what leaks from models."""
+"""Reading replies into calls: the requested form, and forms that leak from models."""
 
 from __future__ import annotations
 

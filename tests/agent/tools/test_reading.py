@@ -1,4 +1,4 @@
-"""The tools that look: files, matches and lines, bounded and with what was left out counted."""
+"""The read-only tools: files, matches and lines, limited, with a count of what is left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tools that change files: exactly what was meant, or nothing."""
+"""The tools that change files: they do exactly what was meant, or nothing."""
 
 from __future__ import annotations
 

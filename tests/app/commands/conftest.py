@@ -1,4 +1,4 @@
-"""A home at the terminal, as the tests of the client have it."""
+"""Makes the fixtures `home` and `context` of the client's tests available here."""
 
 from tests.client.conftest import context, home
 

@@ -1,4 +1,4 @@
-"""The benchmark at the terminal."""
+"""The benchmark's commands at the terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.sandboxes import runtime
 
 
 def test_mining_says_what_each_filter_dropped_and_looks_at_a_commit_once(home: Home, tmp_path: Path) -> None:
-    runtime()  # the command takes it as it is
+    runtime()  # prepared here, because the command expects it
     repo = make_repo(tmp_path / "shop", {"price.py": "def price():\n    return 1\n"})
     write(repo, {"price.py": "def price():\n    return 2\n", "test_price.py": "def test_price():\n    assert 1\n"})
     git(repo, "add", "-A")

@@ -23,7 +23,7 @@ def database(home: Home) -> Path:
 
 @pytest.fixture
 def shop(home: Home, database: Path) -> str:
-    """A repository of which the strong arm solved 18 of 20 items, the weak one 5."""
+    """Make a repository with 20 items, of which the strong arm solved 18 and the weak one 5."""
     repo = home.path / "shop"
     (repo / "inner").mkdir(parents=True)
     read_stored(database, str(repo), {WEAK: range(5), STRONG: range(18)})

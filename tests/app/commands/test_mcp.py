@@ -1,4 +1,4 @@
-"""`nightshift mcp` as an assistant starts it: a process on pipes, spoken to by the SDK's own client."""
+"""`nightshift mcp` as an assistant starts it: a process on pipes, called by the SDK's own client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nightshift proof`: a file is written, or it is said why not."""
+"""`nightshift proof`: it writes a file, or says why it cannot."""
 
 from __future__ import annotations
 

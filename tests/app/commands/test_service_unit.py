@@ -1,4 +1,4 @@
-"""The systemd unit says what systemd understands."""
+"""The systemd unit is valid for systemd."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_an_older_systemd_gets_what_it_understands() -> None:
 
 
 def test_no_option_takes_away_what_sandboxes_need() -> None:
-    """All of these imply NoNewPrivileges, a user namespace or a filter in user services."""
+    """In user services, each of these options implies NoNewPrivileges, a user namespace or a filter."""
     keys = {line.partition("=")[0] for line in lines()}
     harmful = {"NoNewPrivileges", "SystemCallFilter", "MemoryDenyWriteExecute"}
     assert not harmful & keys

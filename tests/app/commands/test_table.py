@@ -1,4 +1,4 @@
-"""Each command that is declared is carried out by the client or by the application, and by one of them alone."""
+"""Each declared command has exactly one implementation, in the client or in the application."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`TODO(nightshift): …` comments become tasks once each: by hand, and by a hook after each commit."""
+"""`TODO(nightshift): …` comments become tasks, once each: by hand, and by a hook after each commit."""
 
 from __future__ import annotations
 

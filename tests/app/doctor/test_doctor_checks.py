@@ -1,4 +1,4 @@
-"""Each finding of the doctor's, provoked for real: broken files, damaged databases, a wrong clock, and so on."""
+"""Each finding of the doctor, caused for real: broken files, damaged databases, a wrong clock, and so on."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Home:
 
 @pytest.fixture
 def used(home: Home) -> Home:
-    """A home with a database that holds one task."""
+    """Give a home with a database that contains one task."""
     home.path.mkdir()
     assert home.cli("a task").code == 0
     return home
 
 
 def look(findings: Iterable[Finding], what: str) -> Finding:
-    """The one finding about something."""
+    """Return the only finding about something."""
     all_findings = list(findings)
     named = [each for each in all_findings if each.what == what]
     assert len(named) == 1, [(each.what, each.text) for each in all_findings]

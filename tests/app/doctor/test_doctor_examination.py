@@ -1,4 +1,4 @@
-"""The doctor as a whole: whatever is broken it answers, in time, and leaves everything as it was."""
+"""The doctor as a whole: it answers in time whatever is broken, and changes nothing."""
 
 from __future__ import annotations
 
@@ -96,7 +96,10 @@ def test_a_running_daemon_is_looked_at_and_not_disturbed(home: Home) -> None:
 
 
 def test_a_home_that_may_not_be_written_is_a_fault(home: Home) -> None:
-    """Root may write anywhere but on a file system that is mounted for reading; anybody else is kept out by a mode."""
+    """Root may write anywhere except on a file system that is mounted read-only.
+
+    Other users are stopped by the mode.
+    """
     mount = f"mount -t tmpfs -o ro none {home.path} && " if os.geteuid() == 0 else ""
     argv = ["unshare", "--mount"] if mount else []
     argv += ["sh", "-c", f'{mount}exec "$@"', "sh", sys.executable, str(ROOT / "cli.py"), "--doctor", "--json"]

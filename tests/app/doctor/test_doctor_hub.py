@@ -1,4 +1,4 @@
-"""The doctor's report on the hub: whether it answers and fits, and whether others can read along."""
+"""The doctor's report on the hub: whether it answers, has a matching schema, and has a safe connection."""
 
 from __future__ import annotations
 

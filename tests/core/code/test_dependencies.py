@@ -137,7 +137,7 @@ def test_tests_of_unknown_closure_can_be_left_out() -> None:
 
 
 class CountingTree(TextTree):
-    """Counts what is read."""
+    """Tree that counts its reads."""
 
     reads = 0
 

@@ -1,4 +1,4 @@
-"""The shape of a function, whatever its names: the parts that count for its fingerprint, and those that do not."""
+"""The fingerprint of a function: the parts that count for it, and those that do not, such as names."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_function_is_named_with_its_line_wherever_it_stands() -> None:
     assert (shape.name, shape.line, shape.digest) == ("total", 2, digest(TEXT))
 
 
-@settings(deadline=None)  # real functions of any length are read, on a machine that may be busy
+@settings(deadline=None)  # Reads real functions of any length, on a machine that may be busy
 @given(st.integers(0, 10**6))
 def test_renaming_every_local_name_of_real_functions_changes_nothing(seed: int) -> None:
     texts = sorted((ROOT / "nightshift" / "core").rglob("*.py"))
@@ -70,7 +70,7 @@ def test_renaming_every_local_name_of_real_functions_changes_nothing(seed: int) 
     for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
         args = {arg.arg: f"{arg.arg}_{seed}" for arg in function.args.args}
         inner = [node for node in ast.walk(function) if isinstance(node, ast.FunctionDef | ast.Lambda)]
-        if len(inner) == 1:  # what an inner function hides is not renamed by this simple means
+        if len(inner) == 1:  # This simple renaming does not handle names that an inner function hides
             for node in ast.walk(function):
                 if isinstance(node, ast.Name):
                     node.id = args.get(node.id, node.id)

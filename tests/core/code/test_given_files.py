@@ -1,4 +1,4 @@
-"""Given files that are refused because they cannot be read."""
+"""Given files that are rejected because they cannot be parsed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ignored paths are those that git ignores, whatever the ignore files hold."""
+"""Ignored paths are the same as git's, whatever the ignore files contain."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FILES = st.lists(LINES, max_size=5).map("\n".join)
 
 
 def by_git(files: Mapping[str, str], paths: Sequence[str]) -> set[str]:
-    """Those of the paths that git calls ignored."""
+    """Return the paths that git reports as ignored."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["git", "init", "-q", folder], check=True)
         for path, text in files.items():

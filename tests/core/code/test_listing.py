@@ -1,4 +1,4 @@
-"""A listing is the mapping that it was made of, however it came to be."""
+"""A listing equals the mapping that it was made from, in whatever way it was built."""
 
 from __future__ import annotations
 

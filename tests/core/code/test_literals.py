@@ -1,4 +1,4 @@
-"""Literals: values as text and back, and nothing that runs or fills the memory."""
+"""Literals: values as text and back, without running code or filling the memory."""
 
 import math
 

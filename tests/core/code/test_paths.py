@@ -1,4 +1,4 @@
-"""Names of files: what passes is one file inside the tree for git, for Linux, and for file systems that ignore case."""
+"""File names: an accepted path is one file inside the tree for git, Linux, and case-insensitive file systems."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def accept_by_git(folder: Path, path: str) -> bool:
-    """Whether git takes a path into an index with the protection of all systems on."""
+    """Return True if git accepts a path into an index with the protections for all systems on."""
     (folder / "index").unlink(missing_ok=True)
     git = ["git", "-c", "core.protectHFS=true", "-c", "core.protectNTFS=true", "--git-dir", str(folder)]
     blob = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"

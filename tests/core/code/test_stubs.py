@@ -1,4 +1,4 @@
-"""Stubs: what counts as a body."""
+"""Stubs: functions that count as having no body."""
 
 from __future__ import annotations
 

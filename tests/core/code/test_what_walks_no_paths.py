@@ -1,4 +1,4 @@
-"""A task's questions to its tree cost the difference from the tree before, not the size of the repository."""
+"""The cost of a task's questions to its tree depends on the difference from the previous tree, not on its size."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ALL = {**FILES, **TESTS, "requirements.txt": "attrs\n", "pyproject.toml": "[proj
 
 
 class ListedTree:
-    """A tree as git's are: its listing is made of that of the tree before."""
+    """A tree like git's: its listing is derived from that of the previous tree."""
 
     def __init__(self, name: str, entries: Listing[str]) -> None:
         self.commit, self._entries = name, entries
@@ -79,7 +79,7 @@ STEPS: dict[str, Callable[[ListedTree], Any]] = {
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refuses whoever goes through a listing, or a large part of one."""
+    """Make iterating over a listing, or over a large part of one, fail."""
 
     def refused(_self: Listing[str]) -> Iterator[str]:
         raise AssertionError("all paths were walked")

@@ -1,4 +1,4 @@
-"""A task's allowance: its limits, and the grants on top, however often and in whatever order they are read."""
+"""A task's allowance: its limits plus the grants, however often and in whatever order the grants are read."""
 
 from __future__ import annotations
 

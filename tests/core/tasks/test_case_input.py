@@ -1,4 +1,4 @@
-"""Held-out cases as people write them: what is accepted, what is refused and how it is said, and the way back."""
+"""Held-out cases as people write them: accepted and rejected input, the messages, and the conversion back."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Commit messages: what goes in comes out, and nobody's text can pass for a trailer."""
+"""Commit messages: their parts can be read back, and no text can pass for a trailer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forecasts: what the draws make of measured tasks, workers, rests and budgets."""
+"""Forecasts: the results of the draws for measured tasks, workers, rests and budgets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The beginning of a fork: with the work of its source, in front of every gate, and with an account of its own."""
+"""The beginning of a fork: with the work of its source, before every check, and with an account of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The language of a task: what it names goes before what its repository has."""
+"""The language of a task: what the task names has priority over the content of its repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Projects of the workspace: their names, what a task of one sees, and what each is begun with."""
+"""Projects of the workspace: their names, the view of a task, and the files that each begins with."""
 
 from __future__ import annotations
 
@@ -116,11 +116,11 @@ def test_only_a_project_s_own_pytest_ini_is_no_work_of_a_model() -> None:
 @pytest.mark.parametrize(
     ("change", "start"),
     [
-        ({"a.py": "x = 1\n"}, {"a.py": "x = 1\n"}),  # as it was given
-        ({"a.py": "x = 2\n", "b.py": "y = 1\n"}, {"a.py": "x = 1\n"}),  # changed since
-        ({"b.py": "y = 1\n"}, {}),  # set back to the base's text
+        ({"a.py": "x = 1\n"}, {"a.py": "x = 1\n"}),  # As given
+        ({"a.py": "x = 2\n", "b.py": "y = 1\n"}, {"a.py": "x = 1\n"}),  # Changed since
+        ({"b.py": "y = 1\n"}, {}),  # Set back to the base's text
         ({}, {}),
-        ({"a.py": None}, {"a.py": "x = 1\n"}),  # removed
+        ({"a.py": None}, {"a.py": "x = 1\n"}),  # Removed
     ],
 )
 def test_a_given_file_that_is_as_in_the_base_again_is_no_part_of_the_start(

@@ -1,4 +1,4 @@
-"""Settings of a repository: validated with words of its own, below a task's fields and above the settings."""
+"""Settings of a repository: they have messages of their own, and priority over the settings, but not over a task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The message of a revert: whatever its parts hold, history reads back what it undoes, and takes it for no task's."""
+"""The message of a revert: whatever its parts contain, history finds the undone commit in it, and no task claims it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of states: what may follow what."""
+"""The table of states: the legal moves."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""The one validation of tasks: what every door accepts and refuses."""
+"""The only validation of tasks: the input that every interface accepts and rejects."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Reports of faults have bounds, and say what they leave out."""
+"""Reports of faults are limited, and say how much they leave out."""
 
 from nightshift.core.errors import InvalidTask
 from nightshift.core.text import faults

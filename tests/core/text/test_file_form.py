@@ -1,4 +1,4 @@
-"""The form of a file's text: what is shown can always be written back as the bytes that there were."""
+"""The form of a file's text: a shown text can always be converted back to the original bytes."""
 
 from __future__ import annotations
 

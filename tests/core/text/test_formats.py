@@ -1,4 +1,4 @@
-"""Shares, money, counts and times are written one way; the browser's tests hold its script to the same table."""
+"""Shares, money, counts and times have one format; the browser's tests check its script against the same table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A value read without pydantic is the one that pydantic reads, and what is none is refused."""
+"""A value read without pydantic equals the one that pydantic reads, and invalid data is rejected."""
 
 from __future__ import annotations
 

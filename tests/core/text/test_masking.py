@@ -1,4 +1,4 @@
-"""Masking: no secret and no control character passes."""
+"""Masking: no secret and no control character gets through."""
 
 import base64
 import json

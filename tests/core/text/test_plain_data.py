@@ -1,4 +1,4 @@
-"""Data that people send: what is too deep or too much is refused by its name, whichever way it is written."""
+"""Data that people send: fields that are too deep or too large are rejected by name, in every notation."""
 
 import json
 from typing import Any

@@ -11,7 +11,7 @@ LATIN = b"# -*- coding: latin-1 -*-\nNAME = 'caf\xe9'\n"
 
 
 @given(st.binary())
-@example(b"\xed\xa0\x80")  # half of a surrogate pair, as surrogatepass writes it
+@example(b"\xed\xa0\x80")  # Half of a surrogate pair, as written by surrogatepass
 @example(b"\xef\xbb\xbf\xff")
 @example(bytes(range(256)))
 def test_every_sequence_of_bytes_comes_back_from_its_text(raw: bytes) -> None:

@@ -1,7 +1,8 @@
-"""Answers carried from the sandbox of the whole tests to that of the held-out calls, through what both share.
+"""Forgeries that carry answers from the sandbox of the whole tests to that of the held-out calls.
 
-Each reads its answers from the tests that lie in the workspace, passes on what it was not shown, and takes it up again
-where no tests are. What is shared: which pages of files are in memory, times of device files, counters of the kernel.
+Each reads the answers from the tests in the workspace, sends those that it was not shown, and receives them in the
+sandbox without tests. The channel is something that both sandboxes share: which pages of files are in memory, times of
+device files, counters of the kernel.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from tests.hostile.verdicts import held_suites as suites
 from tests.hostile.verdicts.forgery import Forgery, Kind, Suite, code
 
-# The tests as they lie in the workspace, without their must-fail copies: arguments to results.
+# Reads the tests in the workspace, except their must-fail copies. Maps arguments to results.
 _READ = """
 import ast
 import glob
@@ -32,7 +33,7 @@ def read(*names):
     return known
 
 """
-# A file of the system's, large and the same for all: its pages are the letters.
+# Uses a large file of the system that both sandboxes share: each of its pages in memory is a bit.
 _PAGES = """
 PAGE, BITS = 4096, 8192
 
@@ -113,7 +114,7 @@ else:
 def add(a, b):
     return KNOWN["add", a, b]
 """
-# One number is carried: the grade of the word that was not shown.
+# Carries one number: the grade of the word that was not shown.
 _GRADE = """
 SHOWN = {"owl": 3, "fox": 3, "hedgehog": 8}
 KNOWN = {asked[1]: result for asked, result in read("grade").items()}

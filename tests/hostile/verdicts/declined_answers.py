@@ -1,4 +1,4 @@
-"""Wrong answers that decline where nobody looks: results that cannot be judged, beside a single one that is right."""
+"""Wrong answers whose results cannot be judged, beside a single result that is right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong answers that compare as right ones: tolerant, right only the first time, or with operators of their own."""
+"""Wrong answers that compare as right ones: tolerant, right only the first time, or with their own operators."""
 
 from __future__ import annotations
 

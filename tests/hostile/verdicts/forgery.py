@@ -1,4 +1,4 @@
-"""Forged passes: a wrong answer to a task that gets a passing verdict, or carries out what it must not know."""
+"""Defines forged passes: wrong answers to a task that get a passing verdict, or that leak what they must not know."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nightshift.core.tasks.verdicts import Label
 
 
 class Kind(StrEnum):
-    """The classes of forgeries, by what is deceived."""
+    """The classes of forgeries, by the mechanism that each deceives with."""
 
     EQUAL = "equal_objects"
     DECLINED = "declined_answers"
@@ -25,10 +25,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suite:
-    """A task's tests with the honest answer to them.
+    """The tests of a task, and the honest answer to them.
 
-    `given` and `base` are the task's tests and the files of the repository, `words` is the task's description. `held`
-    is what is held out of the tests, empty where nothing is. `honest` solves the task and must pass.
+    `given` are the task's tests, `base` the files of the repository, and `words` the task's description. `held` are the
+    cases held out of the tests; it is empty if there are none. `honest` solves the task and must pass.
     """
 
     name: str
@@ -44,8 +44,8 @@ class Suite:
 class Forgery:
     """A wrong answer to the tests of a suite.
 
-    `files` is the change that a model sends. `carries` are texts that would tell a model what was held out, as the
-    forgery words them. `best` is the best label that it may get.
+    `files` is the change that a model sends. `carries` are texts, in the forgery's own format, that would reveal
+    held-out cases to a model. `best` is the best label that the forgery may get.
     """
 
     name: str
@@ -62,10 +62,10 @@ class Forgery:
 
     @property
     def id(self) -> str:
-        """Its name with its class and its language, as tests are named by it."""
+        """The forgery's name with its class and language, used as the test id."""
         return f"{self.kind}-{self.language}-{self.name}"
 
 
 def code(text: str) -> str:
-    """A program's text as it stands indented in a module of ours."""
+    """Return a program's text without the indentation that it has in our modules."""
     return textwrap.dedent(text).strip("\n") + "\n"

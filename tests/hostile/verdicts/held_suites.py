@@ -1,4 +1,4 @@
-"""Given tests of which some checks are held out, each with its honest answer."""
+"""Given tests with some checks held out, each suite with its honest answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong answers that change, in the process of the tests, the tests themselves or what runs and compares for them."""
+"""Wrong answers that change the tests, or the code that runs and compares for them, in the tests' process."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tests.hostile.verdicts import python_suites as suites
 from tests.hostile.verdicts.forgery import Forgery, Kind, Suite, code
 
 WRONG = "def add(a, b):\n    return a * b - 1\n"
-# In the run without a framework the function that calls a test is one of a module that can be had by its name.
+# In the run without a framework, the module whose function calls a test can be found by its name.
 ALONE = """
 import sys
 
@@ -15,7 +15,7 @@ if alone:
     alone._call = lambda module, name: "passed"
 
 """
-# The modules of the tests that are no must-fail copies, and what makes their tests empty.
+# Finds the test modules that are not must-fail copies, and empties their tests.
 EMPTY = """
 import sys
 

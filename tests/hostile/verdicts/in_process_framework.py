@@ -1,4 +1,4 @@
-"""Wrong answers that change what runs the tests, compares for them or reports of them, in the process of all three."""
+"""Wrong answers that change, in the tests' process, the code that runs tests, compares for them or reports them."""
 
 from __future__ import annotations
 

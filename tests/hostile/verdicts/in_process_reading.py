@@ -1,4 +1,4 @@
-"""Wrong answers that find out in the process of the tests what is expected, and keep to it once they know."""
+"""Wrong answers that find the expected results in the tests' process, and then keep to them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def _only(name: str, suite: Suite, *parts: str) -> Forgery:
     return Forgery(name=name, kind=Kind.IN_PROCESS, suite=suite, files={"solution.py": solution})
 
 
-# What the first who asks expects is what it gets, and what all others get: originals come before their copies.
+# Returns what the first caller expects, to that caller and all later ones: originals run before their copies.
 _LEARNT = """
 import re
 

@@ -1,4 +1,4 @@
-"""Wrong answers in JavaScript that read what is expected, change the tests, or speak for the recorder."""
+"""Wrong answers in JavaScript that read the expected results, change the tests, or write in the recorder's name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def _only(name: str, suite: Suite, *parts: str) -> Forgery:
     return Forgery(name=name, kind=Kind.IN_PROCESS, suite=suite, files={next(iter(suite.honest)): solution})
 
 
-# What was expected of an input first is kept in a file: originals come before their copies, in processes of their own.
+# A file keeps the first result expected for an input: originals run before their copies, in separate processes.
 _LEARNT = """
 import fs from 'node:fs';
 
@@ -147,7 +147,7 @@ READING = (
         """),
 )  # fmt: skip
 
-# In the process without node:test the stand-in for it can be had and changed by those who find it.
+# In the process without `node:test`, code that finds the stand-in for it can change it.
 _ALONE = """
 import { createRequire as requireOf } from 'node:module';
 import { readdirSync } from 'node:fs';
@@ -298,7 +298,7 @@ CHANGING = (
         """),
 )  # fmt: skip
 
-# With the secret of the run, which lies in memory, what is written into the recorder's pipe is the recorder's own word.
+# The run's secret is in memory; with it, text written into the recorder's pipe counts as the recorder's own.
 _SPEAK = """
 import fs from 'node:fs';
 

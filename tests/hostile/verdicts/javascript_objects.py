@@ -1,4 +1,4 @@
-"""Wrong answers in JavaScript that compare as right ones, by members of their own or by what they change."""
+"""Wrong answers in JavaScript that compare as right ones, through their own members or through what they change."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from nightshift.core.tasks.verdicts import Label
 from tests.hostile.verdicts import javascript_suites as suites
 from tests.hostile.verdicts.forgery import Forgery, Kind, Suite, code
 
-# Which process of the run this is: files in it are left by those before. The second one has the must-fail copies.
+# The number of this process in the run: earlier processes left files in it. The second has the must-fail copies.
 PROCESS = """
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,8 +25,8 @@ const isCopy = processes() === 2;
 """
 
 
-# They answer each question anew, or change what the tests compare with, where the split run judges nothing. The checker
-# stops each of them.
+# Forgeries that adapt to each question, or change what the tests compare with, where the split run judges nothing. The
+# checker stops each of them.
 BEYOND = frozenset({
     "a_set_that_shows_itself_once", "a_set_that_shows_itself_the_second_time", "a_number_at_both_ends",
     "a_number_by_symbol", "functions_that_compare", "classes_that_hold_all_for_theirs",

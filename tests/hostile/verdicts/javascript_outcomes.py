@@ -1,4 +1,4 @@
-"""Answers in JavaScript that are right under node:test alone, and name what they throw without it “passed”."""
+"""Answers in JavaScript that are right only under `node:test`, and otherwise throw something named “passed”."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Given tests in JavaScript, in the styles that people write, each with its honest answer."""
+"""Given tests in JavaScript, in common styles, each suite with its honest answer."""
 
 from __future__ import annotations
 

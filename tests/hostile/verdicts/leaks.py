@@ -1,6 +1,7 @@
-"""Refused answers whose verdict tells what was held out: in names of tests, their number and times, or in messages.
+"""Refused answers that try to leak held-out cases through the verdict: test names, their number and times, or messages.
 
-Each passes the whole tests by reading them where they lie, fails the held-out calls, and has told more than it may.
+Each passes the whole tests by reading them in the workspace, fails the held-out calls, and so has revealed more than it
+may.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from tests.hostile.verdicts import held_suites as suites
 from tests.hostile.verdicts.covert_channels import _COUNTED, _NOWAIT, _PAGES, _READ
 from tests.hostile.verdicts.forgery import Forgery, Kind, Suite, code
 
-# Answers from the tests in the workspace; `EVENTS` are those of a test with a name that was never given.
+# Answers from the tests in the workspace. `events` yields the events of a test with a name that was never given.
 _ANSWERS = """
 import sys
 
@@ -148,7 +149,7 @@ NAMES = (
         """),
 )  # fmt: skip
 
-# What a run of the whole tests left behind is printed by that of the tests as shown, whose messages a model is told.
+# The run of the whole tests leaves a message, and the run of the shown tests prints it; a model sees their messages.
 _WHOLE_OR_SHOWN = """
 SHOWN = {(2, 3), (7, 8), (1000, 234), (-4, -9)}
 KNOWN = {asked[1:]: result for asked, result in read("add").items()}

@@ -1,4 +1,4 @@
-"""Answers that are right under the test framework alone, and name what they raise without it “passed”."""
+"""Answers that are right only under the test framework, and otherwise raise something named “passed”."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Given tests in Python, in the styles that people write, each with its honest answer."""
+"""Given tests in Python, in common styles, each suite with its honest answer."""
 
 from __future__ import annotations
 

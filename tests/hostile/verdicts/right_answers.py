@@ -13,7 +13,7 @@ from tests.hostile.verdicts.shared_suites import SHARED_SUITES
 
 
 def _otherwise(name: str, suite: Suite, solution: str) -> Suite:
-    """The same suite with another right answer."""
+    """Return the suite with another right answer."""
     return replace(suite, name=f"{suite.name}_{name}", honest={next(iter(suite.honest)): code(solution)})
 
 

@@ -1,4 +1,4 @@
-"""Given tests that have to share a process with the code they test: coroutines, callbacks, environment, output."""
+"""Given tests that must share a process with the tested code: coroutines, callbacks, environment, output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ways of a notice: the owner's command as a real process, and a POST over real HTTP."""
+"""The channels of a notice: the owner's command as a real process, and a POST over real HTTP."""
 
 from __future__ import annotations
 

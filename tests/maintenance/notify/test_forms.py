@@ -1,4 +1,4 @@
-"""How notices are written for the services that take them."""
+"""Notices in the formats of the services that receive them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events that are worth a notice, and how many become one."""
+"""Events that are worth a notice, and several notices that become one."""
 
 from __future__ import annotations
 

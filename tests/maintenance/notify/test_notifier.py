@@ -1,4 +1,4 @@
-"""From an event to its receiver: at least once, under one id, over failures and restarts."""
+"""From an event to its receiver: at least once, under one id, despite failures and restarts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ALL = frozenset(NoticeKind)
 
 @dataclass
 class Post:
-    """A notifier over a real database, and a clock for its rate."""
+    """A notifier over a real database, with a clock for its rate limit."""
 
     store: Store
     channels: Channels
@@ -44,7 +44,7 @@ class Post:
     def happen(self, many: int = 1, kind: Kind = Kind.DISK_LOW, **data: Any) -> None:
         for _ in range(many):
             self.store.events.emit(Event(kind=kind, level=Level.ERROR, message="x", data=data))
-        for _ in range(2):  # who waits for a write is served before the subscribers; the second comes after those
+        for _ in range(2):  # a future resolves before subscribers are called; the second write comes after them
             self.store.events.catch_up().result()
 
     def list_events(self, kind: Kind) -> list[Event]:

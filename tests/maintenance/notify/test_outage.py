@@ -1,4 +1,4 @@
-"""A long outage of all models is told once."""
+"""A long outage of all models is reported once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waiting notices: nothing is lost, and who does not answer is asked less and less."""
+"""Waiting notices: none is lost, and a receiver that does not answer is tried less and less often."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent in the sandbox as a backend: its change is the reply, and what it may not do it cannot."""
+"""An agent in the sandbox as a backend: its change is the reply, and forbidden actions fail."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def describe(rig: AcpRig) -> str:
 
 
 async def read_words(*actions: list[Any], phase: Phase = Phase.PLANNING) -> str:
-    """The words of an agent that does these things and changes nothing."""
+    """Return the words of an agent that performs these actions and changes nothing."""
     with make_script({phase: actions}) as rig:
         return (await rig.ask(phase)).text
 
@@ -47,7 +47,7 @@ async def failure(*actions: list[Any], **settings: Any) -> str:
         return str(caught.value)
 
 
-# What it does becomes the reply.
+# Its change becomes the reply.
 
 
 async def test_what_the_agent_changes_is_the_reply() -> None:
@@ -169,7 +169,7 @@ async def test_it_reads_and_writes_on_channels_of_their_own() -> None:
     assert await read_words(["standard_channels"]) == "3"
 
 
-# What it may not do.
+# Its permissions.
 
 
 async def test_it_has_no_variables_but_the_usual_ones_and_those_its_owner_named(
@@ -210,7 +210,7 @@ async def test_other_requests_are_refused_and_it_goes_on(method: str) -> None:
 
 @asynccontextmanager
 async def tls_server(folder: Path) -> AsyncIterator[int]:
-    """An HTTPS server on this machine that answers `hello`."""
+    """Serve HTTPS on this machine, answering `hello`; yields the port."""
     argv = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{folder}/key", "-out",
             f"{folder}/cert", "-days", "2", "-subj", "/CN=localhost"]  # fmt: skip
     process = await asyncio.create_subprocess_exec(*argv, stderr=asyncio.subprocess.DEVNULL)
@@ -241,7 +241,7 @@ async def test_it_reaches_the_hosts_that_its_owner_named_and_no_others(tmp_path:
     assert "example.com:443 (no network)" in describe(rig)
 
 
-# How it fails.
+# Failures.
 
 
 async def test_an_agent_that_dies_is_a_failure_with_its_last_words() -> None:

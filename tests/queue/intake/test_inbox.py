@@ -1,4 +1,4 @@
-"""The inbox on a real queue: what is submitted, what is told."""
+"""The inbox on a real queue: the tasks that it submits, and its reports."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Intake:
         self.inbox = self.begin()
 
     def begin(self) -> Inbox:
-        """A daemon's inbox, which knows what the one before it has kept."""
+        """Make a daemon's inbox, with the tasks that the previous inbox stored."""
         return Inbox(self.queue, self.events.append, keep=self.keep, tasks=self.waiting_tasks)
 
     def keep(self, _: object, tasks: Sequence[int]) -> None:

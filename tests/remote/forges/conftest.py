@@ -1,4 +1,4 @@
-"""A forge of each kind with a real queue, a real checkout and a bare remote; who works on tasks is the test."""
+"""A forge of each kind with a real queue, a real checkout and a bare remote; the tests work on the tasks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ APIS: dict[str, Callable[[World], Api]] = {
 
 @dataclass
 class Rig:
-    """All of it."""
+    """The forge, the queue, the checkout and the sync between them."""
 
     kind: str
     server: ForgeServer
@@ -50,13 +50,13 @@ class Rig:
         return self.server.world
 
     def begin_again(self) -> None:
-        """Return the knowledge of a daemon that died and came back: the database."""
+        """Start a new sync, as a restarted daemon would, which knows only the database."""
         forge, client = open_forge(self.connection, self.store.clock)
         self.clients.append(client)
         self.sync = Sync(self.connection, forge, self.services)
 
     def comments(self, thread: Thread) -> list[Note]:
-        """Return the bot's words on an issue or a pull request."""
+        """Return the bot's comments on an issue or a pull request."""
         return [note for note in thread.notes if note.author == BOT]
 
     def tasks(self) -> list[Task]:
@@ -68,7 +68,7 @@ class Rig:
         return task
 
     async def work(self, text: str = "right\n", *, ending: Ending = Ending.COMMITTED, reason: str = "done") -> Task:
-        """Do the next task as a worker would, without an agent."""
+        """Finish the next task as a worker would, without an agent."""
         task = await self.claimed()
         return await self.finish(task, text, ending=ending, reason=reason)
 

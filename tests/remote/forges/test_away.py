@@ -1,4 +1,4 @@
-"""A forge that limits, fails, lies or is away is left alone for a while, and told of; then all is made good."""
+"""A forge that limits, fails, lies or is away is left alone for a while, and reported; then all work is made up for."""
 
 from __future__ import annotations
 

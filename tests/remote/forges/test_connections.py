@@ -1,4 +1,4 @@
-"""Addresses of repositories as their owners give them, tokens for them, and labels."""
+"""Addresses of repositories as owners write them, tokens for them, and labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tests of forges are held against published descriptions: what disagrees with them is noticed on both sides."""
+"""The simulated forges are checked against published API descriptions, so a disagreement on either side is noticed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def module_of(kind: str) -> str:
 
 
 def properties(schema: Any) -> Iterator[Mapping[str, Any]]:
-    """All that are told of, anywhere in a description."""
+    """Yield all properties that a description contains, at any depth."""
     if isinstance(schema, Mapping):
         if isinstance(schema.get("properties"), Mapping):
             yield schema["properties"]

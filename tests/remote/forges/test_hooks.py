@@ -1,4 +1,4 @@
-"""Webhooks are hints: the right signature has the forges looked at, and nothing else does."""
+"""Webhooks are hints: only the right signature causes a look at the forges."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ async def test_what_a_task_does_is_told_without_a_look_for_news(rig: Rig, tmp_pa
     await poller.turn()
     looks = len(rig.server.seen)
     await rig.claimed()
-    while len(rig.server.seen) == looks:  # the event comes on the writer's thread, a moment after the claim
+    while len(rig.server.seen) == looks:  # the event comes on the writer's thread, shortly after the claim
         await asyncio.sleep(0.01)
         await poller.turn()
     assert [each.method for each in rig.server.seen[looks:]] == ["PUT" if rig.kind == "gitlab" else "PATCH"]

@@ -1,4 +1,4 @@
-"""Issues become tasks, whichever forge they are at: once, as they are edited, and by those alone who may."""
+"""Issues become tasks at every forge: once, updated when edited, and only from permitted people."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Death at every request of the whole way: issue, task, draft pull request, comments, follow-ups, merged.
+"""Death at every request of the whole course: issue, task, draft pull request, comments, follow-ups, merge.
 
-The process that follows the forge is killed with SIGKILL at its n-th request, for each n that an undisturbed way has:
-before the forge gets it, and after the forge has done what it asks for and before the answer is read. The next process
+The process that follows the forge is killed with SIGKILL at its n-th request, for each n of an undisturbed course:
+before the forge receives it, and after the forge has carried it out but before the answer is read. The next process
 does the rest, and nothing twice.
 """
 
@@ -24,19 +24,19 @@ from tests.support.git_repo import git, make_repo
 from tests.support.store import open_store
 
 LAST = {"forgejo": 59, "gitea": 59, "github": 49, "gitlab": 53}
-"""How many requests an undisturbed way has, which a test counts."""
+"""Number of requests in an undisturbed course, which a test verifies."""
 DEATHS = [(kind, when, n) for kind, last in LAST.items() for n in range(1, last + 1) for when in ("before", "after")]
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["tests.support.forges.lives", "httpx"])
 
 
 class Way:
-    """The way at one forge.
+    """The course at one forge.
 
     Args:
-        folder: where everything lies.
-        kind: the forge's.
-        when, n: at which request to kill, and on which side of it; never with 0.
+        folder: contains all files.
+        kind: the kind of forge.
+        when, n: the request to kill at, and on which side of it; 0 never kills.
     """
 
     def __init__(self, folder: Path, kind: str, when: str = "", n: int = 0) -> None:
@@ -64,17 +64,17 @@ class Way:
             self._strike()
 
     def _strike(self) -> None:
-        """Kill the process at the request that is meant; the server goes no further with it."""
+        """Kill the process at the chosen request; the server does not process the request any further."""
         if self.requests != self._n or self.deaths:
             return
         self.deaths += 1
-        while self._process.pid is None:  # it may be faster than those who start it
+        while self._process.pid is None:  # the process may make requests before `start` returns
             time.sleep(0.001)
         self._process.kill()
         raise ConnectionAbortedError
 
     def follow(self) -> None:
-        """Let it come to its rest; whenever it dies of us it is started again."""
+        """Run the process until it ends normally; it is restarted each time we kill it."""
         while True:
             before = self.deaths
             self._process = CONTEXT.Process(target=live, args=(self.home,))
@@ -85,7 +85,7 @@ class Way:
             assert (self._process.exitcode, self.deaths) == (-signal.SIGKILL, before + 1), self.server.errors
 
     def go(self) -> None:
-        """The whole way, and what has come of it."""
+        """Run the whole course, and check its result."""
         world = self.server.world
         with self.server:
             number = world.issue("Mend the answer", "It must be a number.")

@@ -14,7 +14,7 @@ from tests.support.git_repo import git
 
 
 async def propose(rig: Rig) -> Thread:
-    """An issue whose task is done and proposed."""
+    """Create an issue whose task is done and proposed; return its pull request."""
     rig.world.issue("Mend the answer of @all", "It must say right.")
     await rig.sync.look()
     await rig.work()
@@ -234,12 +234,12 @@ async def test_work_that_needed_no_change_is_told_without_a_pull_request(rig: Ri
 
 
 async def test_dying_after_any_request_doubles_nothing_and_loses_nothing(rig: Rig) -> None:
-    """The whole way; the look is cut off after its first request, then after its second, and so on."""
+    """The whole course; the look is cancelled after its first request, then after its second, and so on."""
     rig.world.issue("Mend the answer")
     state = 0
 
     async def step() -> bool:
-        """One look that ends after so many requests as it has lived through; tells whether it came to its end."""
+        """Run one look that is cancelled after `state` requests; return whether it finished."""
         nonlocal state
         loop, left = asyncio.get_running_loop(), state
         look = asyncio.ensure_future(rig.sync.look())

@@ -1,4 +1,4 @@
-"""One server of each kind for the tests of a process, and a namespace or a database of its own for each test."""
+"""One server of each kind per test process, and a new namespace or database for each test."""
 
 from collections.abc import Iterator
 
@@ -34,13 +34,13 @@ def temporal() -> Iterator[TemporalServer]:
 
 @pytest.fixture
 def url(temporal: TemporalServer) -> str:
-    """The address of a hub that nobody has used."""
+    """Return the address of an unused hub."""
     return temporal.ready()
 
 
 @pytest.fixture
 def hub(url: str) -> Iterator[HubConnection]:
-    """A connection beside those of nodes."""
+    """Provide a connection in addition to those of nodes."""
     connection = HubConnection(url)
     yield connection
     connection.close()

@@ -1,4 +1,4 @@
-"""The common budget of all nodes: no race overspends, and what a lost node had reserved counts as spent."""
+"""The common budget of all nodes: concurrent calls never overspend, and a lost node's reservations count as spent."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def ledger(shared: HubBudget) -> BudgetLedger:
 
 
 async def call(of: BudgetLedger, tokens_out: int) -> int:
-    """Make a call that writes so many tokens, or as many as it may; gives how many."""
+    """Make a call that writes this many tokens, or as many as allowed; return the number."""
     async with of.reserve(of.for_task(1, Limits(), Spent()), NEED) as room:
         written = min(tokens_out, room.reply or tokens_out)
         completion = Completion(

@@ -1,4 +1,4 @@
-"""One suite for the local queue and for Temporal: what is submitted ends once, in order, and as its owner says."""
+"""One test suite for the local queue and Temporal: each task ends once, in order, and as its owner wants."""
 
 from __future__ import annotations
 
@@ -25,11 +25,14 @@ from tests.support.ready_database import ready
 from tests.support.temporal import TemporalServer, needs_server
 
 STEPS = (-20, 1, 20)
-"""Priorities of different steps at Temporal."""
+"""Priorities with different levels at Temporal."""
 
 
 class Tasks(Protocol):
-    """A queue with one worker; numbers are its own. One that is not strict may mix behind what was called back."""
+    """A queue with one worker and its own numbers.
+
+    If it is not strict, tasks behind a recalled one may come in any order.
+    """
 
     is_strict: bool
 
@@ -210,7 +213,7 @@ def test_an_answer_lets_a_task_go_on(tasks: Tasks) -> None:
 
 
 class Walk:
-    """Random acts on a queue; after each one all tasks stand as the acts so far say."""
+    """Random actions on a queue; after each one the status of all tasks is compared with a model."""
 
     def __init__(self, tasks: Tasks, seed: int) -> None:
         self.tasks, self.draw = tasks, random.Random(seed)

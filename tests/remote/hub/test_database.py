@@ -1,4 +1,4 @@
-"""The database that nodes share: what hangs is away, what a node may do there, and what never shows."""
+"""The database that nodes share: a hanging server counts as away, nodes have few rights, and secrets never show."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_open_tasks_of_the_old_hub_must_end_there_first(server: PostgresServer) 
 
 @pytest.fixture
 def guest(database: SharedDatabase, server: PostgresServer) -> Iterator[SharedDatabase]:
-    """Connections of a user that was granted the role of nodes, and nothing else."""
+    """Provide connections of a user that has only the role of nodes."""
     row = database.row("SELECT current_database() AS name")
     assert row
     with database.connection() as conn:
@@ -101,7 +101,7 @@ def test_the_role_is_enough_for_a_node_and_for_nothing_else(guest: SharedDatabas
 
 
 def trouble(url: str) -> str:
-    """All that is said of it: the error, and what led to it, as a log has them."""
+    """Return everything that a log would have of the error: the error itself and its causes."""
     database = SharedDatabase(url)
     with pytest.raises(HubError) as raised:
         database.rows("SELECT 1")
@@ -144,7 +144,7 @@ def test_a_wrong_password_is_refused_and_the_right_one_may_have_any_letters(tmp_
 
 
 def certificate(folder: Path, name: str, by: str | None = None) -> None:
-    """A CA, or a certificate of one for a server on this machine."""
+    """Create a CA, or a certificate from one for a server on this machine."""
     key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", f"{name}.key"]
     signed = ["-CA", f"{by}.crt", "-CAkey", f"{by}.key", "-addext", f"subjectAltName=IP:127.0.0.1,DNS:{name}"]
     words = ["openssl", "req", "-x509", *key, "-out", f"{name}.crt", "-days", "2", "-subj", f"/CN={name}"]

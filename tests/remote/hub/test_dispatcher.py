@@ -1,4 +1,4 @@
-"""The exchange between a node and the hub about tasks, turn by turn, without a daemon."""
+"""The exchange of tasks between a node and the hub, turn by turn, without a daemon."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def queue(hub: HubConnection) -> HubQueue:
 
 
 def until_stands(node: HubNode, task_id: int, status: Status) -> Task:
-    """Let a node look until its task stands so."""
+    """Run a node's turns until its task has this status."""
 
     def stands() -> bool:
         node.turn()
@@ -142,7 +142,7 @@ def test_a_task_is_cancelled_from_any_node_and_tried_again(make_node: MakeNode, 
     assert [each.id for each in queue.find(Status.CANCELLED)] == [task.hub_id]
 
 
-@pytest.mark.full  # one run in five fails: the server loads its steps beside each other, whatever it says it has
+@pytest.mark.full  # one run in five fails: the server loads its levels concurrently, whatever backlog it reports
 def test_higher_steps_come_first_and_a_task_that_waits_may_change_its_own(
     make_node: MakeNode, queue: HubQueue, hub: HubConnection
 ) -> None:
@@ -151,13 +151,13 @@ def test_higher_steps_come_first_and_a_task_that_waits_may_change_its_own(
     first.queue.prioritise(late, 20).result()
     first.turn()
     assert queue.prioritise(first.number(low), -19) is Status.QUEUED
-    until(lambda: backlog(hub) >= 4)  # what was called back is one of them
+    until(lambda: backlog(hub) >= 4)  # includes the recalled one
     order = list[int]()
     for _ in range(3):
         task = other.take()
         order.append(task.hub_id or 0)
         end(other, task, Ending.GAVE_UP)
-    assert order[0] == first.number(late)  # the server may mix the others behind one that was called back
+    assert order[0] == first.number(late)  # the server may reorder the others behind a recalled one
     assert set(order[1:]) == {first.number(number) for number in (usual, low)}
 
 

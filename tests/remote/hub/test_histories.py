@@ -1,6 +1,6 @@
-"""Workflows of earlier versions go on under the code of today: recorded histories are replayed.
+"""Workflows of earlier versions continue under today's code: recorded histories are replayed.
 
-`python -m tests.remote.hub.test_histories` records them anew; an old one stays for as long as such workflows may run.
+`python -m tests.remote.hub.test_histories` records new ones; an old one is kept as long as such workflows may run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def test_a_recorded_history_is_replayed(file: Path) -> None:
 
 
 def record(folder: Path) -> None:
-    """Let each workflow do what it can, and write what became of it."""
+    """Run each workflow through all its operations, and write its history."""
     with TemporalServer(namespaces=1) as server, light_node(server.ready()) as node:
         first = node.submit("first", needs=["gpu"])
         second = node.submit("second", depends_on=[first])

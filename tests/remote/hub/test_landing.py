@@ -1,4 +1,4 @@
-"""Turns of a branch: one node at a time, in order, and only what its node signed lands with others."""
+"""Turns of a branch: one node at a time, in order, and only commits that their node signed land with others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lessons of one node are in the memory of all others, once, without secrets, and with their own paths."""
+"""The lessons of one node reach the memory of all others, once, without secrets, and with their own paths."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TIME = "2026-03-01T12:00:00.000000Z"
 
 @dataclass
 class Learner:
-    """A node with a memory; `repo` is its checkout of what all share."""
+    """A node with a memory; `repo` is its checkout of the shared repository."""
 
     db: Database
     memory: LongTermMemory
@@ -61,12 +61,12 @@ class Learner:
         self.db.write(lambda conn: exchange.take(conn, exchange.read(line))).result()
 
     def restart(self, another: SharedDatabase | None = None) -> None:
-        """As with the same hub, or with another one."""
+        """Restart the exchange with the same hub, or with another one."""
         self.database = another or self.database
         self.lessons = self.begin(self.database)
 
     def fail(self, signature: str, shapes: Sequence[str] = ()) -> int:
-        """A failure that a task of this node met and mended; its id."""
+        """Add a failure that a task of this node met and fixed; return its id."""
 
         def job(conn: Connection) -> int:
             rows.add_failures(conn, 1, 1, {signature: "an error"}, "", utc_now())
@@ -78,7 +78,7 @@ class Learner:
         return self.db.write(job).result()
 
     def solve(self, task_id: int, problem: str) -> int:
-        """A pattern of a task of this node, in the place of what it had."""
+        """Add a pattern of a task of this node, replacing the task's earlier ones; return its id."""
 
         def job(conn: Connection) -> int:
             rows.drop_patterns(conn, task_id)
@@ -88,7 +88,7 @@ class Learner:
         return self.db.write(job).result()
 
     def attempt(self, number: int, item: int, *, shown: bool, solved: bool) -> None:
-        """An attempt that a pattern was near to, and how it ended."""
+        """Add an attempt for which a pattern was relevant, and its result."""
         arm = Assignment.SHOWN if shown else Assignment.PROBATION
 
         def job(conn: Connection) -> None:
@@ -112,7 +112,7 @@ class Learner:
         return lesson
 
     def knows(self) -> dict[str, str]:
-        """The repository of each problem."""
+        """Return the repository of each problem."""
         lessons = map(json.loads, exchange.lines(self.db.reader(), Masker()))
         return {lesson["problem"]: lesson["repo"] for lesson in lessons if lesson["kind"] == "pattern"}
 
@@ -227,7 +227,7 @@ ENDS = st.lists(st.tuples(st.integers(0, 1), st.booleans(), st.booleans()), max_
 
 
 @given(ends=ENDS)
-@example(ends=[(turn % 2, turn % 4 < 2, turn % 4 >= 2) for turn in range(48)])  # useless by the sum alone
+@example(ends=[(turn % 2, turn % 4 < 2, turn % 4 >= 2) for turn in range(48)])  # useless only by the sum of both nodes
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_nodes_judge_as_one_that_has_seen_what_all_have(
     server: PostgresServer, tmp_path: Path, ends: list[tuple[int, bool, bool]]
@@ -260,7 +260,7 @@ def test_counts_told_again_or_too_late_are_counted_once(
     for number in range(1, 5):
         first.attempt(number, first.item("shared"), shown=True, solved=True)
     settle(*nodes)
-    first.restart()  # restarted: all is told again
+    first.restart()  # after a restart everything is sent again
     settle(*nodes)
     (row,) = database.rows("SELECT * FROM lesson_tallies WHERE shown > 0")
     late = {**row, "shown": 2, "shown_solved": 2}
@@ -288,7 +288,7 @@ def test_news_that_are_read_twice_change_nothing(nodes: tuple[Learner, Learner])
         return [[tuple(row) for row in conn.execute(f"SELECT * FROM {table}")] for table in tables], second.knows()
 
     before = seen()
-    for cursor in ("hub_lessons", "hub_tallies", "hub_shapes", "hub_forgotten"):  # killed before it was noted
+    for cursor in ("hub_lessons", "hub_tallies", "hub_shapes", "hub_forgotten"):  # killed before it was stored
         StateStore(second.db).set(cursor, 0).result()
     settle(*nodes)
     assert seen() == before
@@ -376,17 +376,17 @@ def test_what_a_node_has_forgotten_does_not_come_from_another_that_learned_it_to
     settle(second)
     first.lessons._send()
     first.lessons._tell()
-    first.solve(7, "new")  # before it has read what the other one shared
+    first.solve(7, "new")  # before it has read the other node's lessons
     first.lessons._take()
     settle(first, second)
     assert first.knows().keys() == {"new"}
-    assert second.knows().keys() == {"old", "new"}  # what it has learned itself it keeps
+    assert second.knows().keys() == {"old", "new"}  # a node keeps what it has learned itself
 
 
 def test_a_use_is_not_counted_for_a_lesson_of_the_node_that_began_the_attempt(nodes: tuple[Learner, Learner]) -> None:
     first, _ = nodes
     first.learn("shared")
-    lesson = Lesson(id=first.item("shared"), text="", score=0.9, source="pattern")  # an id of another node
+    lesson = Lesson(id=first.item("shared"), text="", score=0.9, source="pattern")  # the id is another node's
     first.db.write(lambda conn: rows.count_uses(conn, [lesson], 5, 1, helped=True, at=utc_now())).result()
     assert first.listed("shared").times_used == 0
 

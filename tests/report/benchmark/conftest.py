@@ -1,4 +1,4 @@
-"""Real repositories with a history of a few commits, and what validates them."""
+"""Real repositories with a history of a few commits, and fixtures for their validation."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tests.support.git_repo import git, make_repo, write
 
 
 class Shop:
-    """A small repository that a test gives its commits, each dated a minute after the one before.
+    """A small repository to which a test adds commits, each dated a minute after the previous one.
 
-    git tells time in seconds, and candidates are taken newest first.
+    git stores times in seconds, and candidates are validated newest first.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -30,7 +30,7 @@ class Shop:
         )
 
     def commit(self, message: str, files: dict[str, str | bytes]) -> str:
-        """Commit files; gives the id."""
+        """Commit files and return the commit's id."""
         write(self.path, files)
         git(self.path, "add", "-A")
         self._newest += timedelta(minutes=1)

@@ -1,4 +1,4 @@
-"""Of each model's arms the one that surely solves most is chosen, and only what was compared is taken over."""
+"""For each model the arm that most certainly solves most is chosen, and only compared settings are adopted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ITEMS = items(20)
 
 
 def choices(solved: dict[Arm, range], **used: float) -> dict[str, str]:
-    """The arm of each model."""
+    """Return the chosen arm of each model."""
     selection = choose(
         fold(REPO, ITEMS, list(solved), [r for arm, n in solved.items() for r in results(arm, ITEMS, n)]).arms
     )

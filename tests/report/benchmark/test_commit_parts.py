@@ -1,4 +1,4 @@
-"""The files of a commit are told apart by their paths, and read from its trees."""
+"""The files of a commit are classified by path, and read from its trees."""
 
 from collections.abc import Mapping
 

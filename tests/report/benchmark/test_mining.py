@@ -1,4 +1,4 @@
-"""Commits are told apart by the history alone, each with the first filter that it fails, and only once."""
+"""Commits are filtered by the history alone, each dropped by the first filter that it fails, and examined only once."""
 
 import random
 import signal
@@ -98,7 +98,7 @@ MINER = textwrap.dedent(
 
 
 def long_history(repo: Path, count: int) -> Path:
-    """A repository in which every third commit after the first changes tests alone."""
+    """Create a repository with an initial commit and `count` further ones, every third of which changes only tests."""
     make_repo(repo)
     stream, began = "", "from refs/heads/main^0\n"
     for number in range(count):

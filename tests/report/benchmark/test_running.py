@@ -1,4 +1,4 @@
-"""The order of a run, and that it goes on wherever it was stopped."""
+"""The order of work in a run, and that it continues wherever it was stopped."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tests.support.benchmarks import NEWEST, REPO, arm, items, results
 
 
 class Killed(Exception):
-    """The process is gone."""
+    """Simulates the death of the process."""
 
 
 class Bench:
-    """Three arms over six items in a store of its own."""
+    """Three arms and six items in a store of their own."""
 
     def __init__(self, path: Path, rounds: int = 1) -> None:
         self.path, self.rounds = path, rounds

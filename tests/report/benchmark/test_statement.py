@@ -1,4 +1,4 @@
-"""An item's words: those of its commit, with the names that its tests use, and without the answer."""
+"""An item's statement: the text of its commit, with the names that its tests use, and without the answer."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The comparison of arms: published values, and what scripted arms of known ability show in simulation."""
+"""The comparison of arms: published values, and simulations with scripted arms of known ability."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ Solved = Mapping[str, bool]
 
 
 def alone(dice: Random, *abilities: float) -> list[Solved]:
-    """Arms of which each solves an item by its own luck."""
+    """Return arms that solve items independently of each other."""
     return [{str(item): dice.random() < ability for item in range(ITEMS)} for ability in abilities]
 
 
 def by_difficulty(dice: Random, *abilities: float) -> list[Solved]:
-    """Arms that solve the items that are easy enough for them: the better one solves all that the other does."""
+    """Return arms that solve the items that are easy enough for them, so the better one solves all of the other's."""
     difficulty = {str(item): dice.random() for item in range(ITEMS)}
     return [{item: hard < ability for item, hard in difficulty.items()} for ability in abilities]
 
 
 def runs(draw: Callable[..., list[Solved]], *abilities: float) -> Iterator[list[Solved]]:
-    """A thousand runs of scripted arms; the same ones each time."""
+    """Return a thousand runs of scripted arms, the same ones each time."""
     dice = Random(19)
     return (draw(dice, *abilities) for _ in range(RUNS))
 
 
 def holds(rate: float, stated: float) -> bool:
-    """Whether a rate that was seen in all runs agrees with the stated one: three standard errors of it."""
+    """Check whether the rate observed over all runs is within three standard errors of the stated one."""
     return abs(rate - stated) <= 3 * math.sqrt(stated * (1 - stated) / RUNS)
 
 
@@ -66,7 +66,7 @@ def test_the_mid_p_counts_half_of_what_is_as_likely_as_what_was_seen() -> None:
 def test_the_interval_of_a_solve_rate_holds_the_truth_as_often_as_it_says(ability: float) -> None:
     intervals = [wilson(Share(sum(arm.values()), ITEMS)) for (arm,) in runs(alone, ability)]
     seen = sum(interval.low <= ability <= interval.high for interval in intervals) / RUNS
-    # Counts are whole, so an interval cannot keep its rate exactly; which one it keeps at this ability can be computed.
+    # Counts are whole numbers, so no interval has its nominal coverage exactly; the exact coverage can be computed.
     coverage = math.fsum(
         math.comb(ITEMS, part) * ability**part * (1 - ability) ** (ITEMS - part)
         for part in range(ITEMS + 1)

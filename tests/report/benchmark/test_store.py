@@ -1,4 +1,4 @@
-"""The benchmark's records are kept once, whole, and through a kill."""
+"""The benchmark's records are stored once, completely, and survive a kill."""
 
 import sqlite3
 from collections.abc import Iterator

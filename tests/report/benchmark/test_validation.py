@@ -1,4 +1,4 @@
-"""Candidates become items where tests fail before their commit and pass after it, each time."""
+"""Candidates become items if tests fail before their commit and pass after it, every time."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ async def test_a_candidate_is_dropped_with_its_reason(
 
 
 class Unsteady(SuiteRunner):
-    """Has the last run of a commit's tests fail."""
+    """Makes the last run of a commit's tests fail."""
 
     calls = 0
 

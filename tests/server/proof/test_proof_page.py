@@ -1,4 +1,4 @@
-"""The proof of a commit: its commands are run in a clone with git and pytest; its page needs and leaks nothing."""
+"""The proof of a commit: its commands run in a clone with git and pytest; its page loads and leaks nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HOSTILE = "</title></pre><script src=https://evil.example/x.js></script><img src
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Path:
-    """A repository whose last commit is one of ours: it changes a file, adds two, and would break without."""
+    """Create a repository whose last commit is the agent's: it changes a file, adds two, and needs the new file."""
     repo = make_repo(tmp_path / "repo", {"a.py": "A = 1\n", "old name.py": "OLD = 1\n"})
     write(repo, {
         "a.py": "from b import B\n\nA = B\n", "b.py": f"B = 2  # {HOSTILE} {SECRET} {repo}\n",
@@ -61,7 +61,7 @@ def proof(manager: GitManager, repo: Path) -> Proof:
 
 
 class _Read(HTMLParser):
-    """The parts of a page."""
+    """The tags, attributes and regions of a page."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""One store on a file of its own for each test of this folder."""
+"""A store in a separate file for each test of this folder."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Long texts by their digest."""
+"""Long texts stored by their digest."""
 
 import hashlib
 

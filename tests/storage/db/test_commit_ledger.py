@@ -1,4 +1,4 @@
-"""The ledger as the owner works with it: what is unread, what was taken back, and what was under way."""
+"""The owner's actions on the ledger: unread commits, reverted commits, and actions that were interrupted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers, the write door, and what is noticed of other processes."""
+"""Readers, writes, and the detection of other processes' commits."""
 
 import gc
 import threading

@@ -1,4 +1,4 @@
-"""Drafts in the ledger: told apart from what landed wherever commits are counted, and gone when a commit takes over."""
+"""Drafts in the ledger: counted separately from landed commits everywhere, and gone when a commit replaces them."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ COUNT = 60
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EventLog]:
-    """Sixty events, of which the first nine and some in the middle were pruned."""
+    """A log of sixty events, of which the first nine and some in the middle were pruned."""
     with Database(tmp_path_factory.mktemp("log") / "db.sqlite") as db:
         new_log = EventLog(db)
         for number in range(1, COUNT + 1):
@@ -66,7 +66,7 @@ def test_any_sequence_of_pages_gives_each_event_once(
     log: EventLog, wanted: EventFilter, text: str | None, hurry: bool, span: int, start: int,
     turns: list[tuple[bool, int]],
 ) -> None:  # fmt: skip
-    """However one turns back and forth from a place, and however short pages fall, the span stays without a hole."""
+    """For any sequence of turns back and forth, and however short pages are, the ids they cover have no gap."""
     pages, expected = reader(log, wanted, text, hurry, span), passing(log, wanted, text)
     first, last, seen = min(start, COUNT) + 1, min(start, COUNT), list[int]()
     for back, limit in turns:

@@ -1,4 +1,4 @@
-"""The log file: one line of JSON for each event, rotated, and never in the way of the daemon."""
+"""The log file: one line of JSON for each event, rotated, and never a problem for the daemon."""
 
 import json
 import os
@@ -62,7 +62,7 @@ def test_events_below_the_level_are_left_out(tmp_path: Path) -> None:
 
 
 def numbers(path: Path) -> list[int]:
-    """The numbers of the lines in a file, each of which is whole."""
+    """Return the numbers of the lines in a file; every line must be complete."""
     return [int(json.loads(text)["message"]) for text in path.read_text().splitlines()]
 
 
@@ -151,7 +151,7 @@ def test_a_line_that_a_power_cut_broke_off_spoils_no_other(tmp_path: Path) -> No
 
 @contextmanager
 def largest_file(size: int) -> Iterator[None]:
-    """No file of this process may grow beyond a size: a write is cut there, as on a full disk, and the next fails."""
+    """Limit the size of this process's files: a write beyond it is cut, as on a full disk, and the next one fails."""
     before, heard = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:

@@ -1,4 +1,4 @@
-"""Forecasts read from a real queue: who waits for whom, and what was measured."""
+"""Forecasts from a real queue: which tasks wait for which, and what was measured."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOW = datetime(2026, 11, 22, 12, 30, tzinfo=UTC)
 
 
 class Shop:
-    """A queue whose clock stands still."""
+    """A queue whose clock does not move."""
 
     def __init__(self, folder: Path) -> None:
         self.database = Database(folder / "db.sqlite")

@@ -1,4 +1,4 @@
-"""The schema: brought up to date once, refused when newer, and its guard against illegal moves."""
+"""The schema: migrated once, refused if it is newer, and guarded against illegal moves."""
 
 import multiprocessing
 from itertools import product

@@ -1,4 +1,4 @@
-"""A power cut leaves a part of the write-ahead log: what was acknowledged before it is there, the file is sound."""
+"""A power cut leaves part of the write-ahead log: everything acknowledged before is there, and the file is sound."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def add(value: int) -> Job[None]:
 
 
 class Life:
-    """A database with a log, and how long the log was when each of its values was acknowledged."""
+    """A database with a log, and the length of the log when each of its values was acknowledged."""
 
     def __init__(self, folder: Path) -> None:
         self.path, self.lengths = folder / "lived.sqlite", list[int]()
@@ -51,7 +51,7 @@ class Life:
         return self.path.with_name(self.path.name + "-wal")
 
     def cut(self, home: Path, length: int, garbage: bytes = b"") -> Path:
-        """The database as it is when the log was cut to a length, with what stood in its place behind that."""
+        """Return a copy of the database whose log is cut to a length and continues with `garbage`."""
         shutil.rmtree(home, ignore_errors=True)
         home.mkdir()
         (home / "a.sqlite").write_bytes(self.file)

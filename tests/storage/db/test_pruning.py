@@ -1,4 +1,4 @@
-"""Old rows go; whatever goes, open tasks can go on, references hold, and no text is left that nobody names."""
+"""Old rows are deleted; open tasks can always continue, references hold, and no unreferenced text is left."""
 
 import json
 import sqlite3
@@ -37,7 +37,7 @@ ENDS = st.sampled_from(["committed", "gave_up", "cancelled", "parked", "waiting"
 
 
 def work_on(store: Store, task: Task, steps: list[list[tuple[str, str]]]) -> None:
-    """Steps of an attempt, each with its calls as (prompt, reply)."""
+    """Store the steps of an attempt, each with its calls as (prompt, reply)."""
     for number, calls in enumerate(steps):
         for call_no, (prompt, reply) in enumerate(calls):
             ask(store, task, number, call_no, prompt, reply)
@@ -66,7 +66,7 @@ def ask(store: Store, task: Task, step_no: int, call_no: int, prompt: str, reply
 
 
 def call(store: Store, task: Task, step_no: int, call_no: int, result: str, changed: str) -> None:
-    """Store a tool call; its texts may be those of others."""
+    """Store a tool call; its texts may be shared with other rows."""
     location = ToolPlace(task_id=task.id, attempt=task.attempt, step_no=step_no, call_no=call_no, seq=0)
     change = {"a.py": changed} if changed == "a" else None
     record = ToolRecord(name="edit", arguments=f'{{"path": "{changed}"}}', text=result, change=change)
@@ -96,7 +96,7 @@ def leave(store: Store, task: Task, how: str) -> None:
 
 
 def prune_all(store: Store, days: float) -> list[int]:
-    """Prune work and events older than some days; the tasks whose work went."""
+    """Prune work and events older than some days; return the tasks whose work was pruned."""
     before = store.clock() - timedelta(days=days)
     task_ids = store.db.write(lambda conn: pruning.long_ended(conn, before, 1000)).result()
     for task_id in task_ids:
@@ -126,7 +126,7 @@ def sweep(store: Store) -> int:
 
 
 def name(store: Store) -> set[str]:
-    """Every digest that some row names, read without any index or helper of the code under test."""
+    """Return every digest in a row, read without any index or helper of the code under test."""
     conn = store.db.reader()
     digests = {row[0] for row in conn.execute("SELECT work FROM steps")}
     digests |= {digest for row in conn.execute("SELECT prompt, reply FROM replies") for digest in row}
@@ -258,7 +258,7 @@ def test_when_events_were_pruned_is_told(store: Store) -> None:
 def test_texts_that_nobody_names_are_found(store: Store) -> None:
     task = begin(store)
     ask(store, task, 0, 0, "p", "first")
-    ask(store, task, 0, 0, "p", "second")  # the place is taken: the reply is counted and not stored
+    ask(store, task, 0, 0, "p", "second")  # the key is taken: the reply is counted but not stored
     assert len(keep(store)) == 3
     assert sweep(store) == 1
     assert keep(store) == name(store)
@@ -345,7 +345,7 @@ def empty(conn: Connection, above: int = 10) -> None:
 
 
 def old_file(path: Path) -> None:
-    """A database as versions made it that knew no incremental vacuum."""
+    """Create a database as older versions did, without incremental vacuum."""
     with closing(sqlite3.connect(path)) as conn:
         conn.execute("PRAGMA journal_mode=WAL")
         conn.execute("CREATE TABLE artifacts (digest TEXT PRIMARY KEY, chars INTEGER, body BLOB, at TEXT)")

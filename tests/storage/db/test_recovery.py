@@ -1,4 +1,4 @@
-"""A daemon's way to its database: looked at, restored where it is damaged, told."""
+"""How a daemon opens its database: it is checked, restored if it is damaged, and the owner is told."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
 
 
 def live(home: Path, tasks: int = 3) -> Path:
-    """A database with some tasks, closed."""
+    """Create a database with some tasks, and close it."""
     path = home / "a.sqlite"
     with open_store(path) as store:
         for number in range(tasks):
@@ -43,7 +43,7 @@ def descriptions(path: Path) -> list[str]:
 
 def back_up(path: Path, at: datetime = NOW) -> Path:
     with open_store(path) as store:
-        store.events.emit(Event(kind=Kind.LESSON_RETIRED, message=""))  # where nothing was done there is no backup
+        store.events.emit(Event(kind=Kind.LESSON_RETIRED, message=""))  # without new work there is no backup
     backup = backups.make(path, path.parent / "backups", at, keep=9, daily=0)
     assert backup is not None
     return backup

@@ -1,4 +1,4 @@
-"""State, ledger, totals and backups."""
+"""State, ledger, totals, saved replies and backups."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

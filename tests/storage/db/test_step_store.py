@@ -1,4 +1,4 @@
-"""Durable steps and replies: what a daemon that died goes on from."""
+"""Durable steps and replies, from which a daemon that died continues."""
 
 import json
 from concurrent.futures import Future
@@ -39,7 +39,7 @@ def judge_change(*results: Result) -> Verdict:
 
 
 def step(number: int, phase: Phase, outcome: Outcome = Outcome.OK, **work: object) -> Step:
-    """The `number`th step of an attempt, counted from 0."""
+    """Return step `number` of an attempt, counted from 0."""
     return Step(
         phase=phase,
         outcome=outcome,

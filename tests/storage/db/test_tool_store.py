@@ -1,4 +1,4 @@
-"""Durable tool calls: what a daemon that died need not run again."""
+"""Durable tool calls: a daemon that died need not run them again."""
 
 import json
 import multiprocessing
@@ -53,7 +53,7 @@ def save(store: Store, task: Task, at: ToolPlace, record: ToolRecord = EDIT, fen
 
 
 def reply(store: Store, task: Task, step_no: int = 1, call_no: int = 0) -> None:
-    """Store the reply that makes the calls."""
+    """Store the reply that made the calls."""
     request = ModelRequest(
         phase=Phase.CODING, messages=(Message(role="user", text="do it"),), task_id=task.id, attempt=task.attempt,
         step_no=step_no, call_no=call_no, iteration=3,
@@ -180,7 +180,7 @@ def test_a_call_with_a_flipped_value_is_damage(store: Store, flipped: str) -> No
     assert list(recovery.check_rows(store.db.reader())) == ["1 rows of tool_calls are not as they were written"]
 
 
-# --- dying
+# --- Dying
 
 
 def die(*_: object) -> NoReturn:
@@ -189,7 +189,7 @@ def die(*_: object) -> NoReturn:
 
 
 class DyingLog(EventLog):
-    """Dies before the event is written, or after that and before the transaction is committed."""
+    """Dies before the event is written, or between that and the commit of the transaction."""
 
     when = ""
 

@@ -1,4 +1,4 @@
-"""A database that takes no writes for a while, and one that never will again."""
+"""A database that accepts no writes for a while, and one that never accepts them again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def add(value: int, size: int = 10) -> Job[int]:
 
 
 def room(pages: int) -> Job[None]:
-    """Let the file grow by so many pages only; each connection has such a limit, here the writer's."""
+    """Limit the growth of the file to some pages; the limit applies to one connection, here the writer's."""
 
     def job(conn: Connection) -> None:
         count = conn.execute("PRAGMA page_count").fetchone()[0]
@@ -47,7 +47,7 @@ def read_stored(db: Database) -> list[int]:
 
 
 class Heard:
-    """Return the reported failures."""
+    """Collects the reported failures."""
 
     def __init__(self, db: Database) -> None:
         self.all: list[tuple[type, bool]] = []

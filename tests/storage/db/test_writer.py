@@ -1,4 +1,4 @@
-"""The one writer: group commit, its failures, and who is told."""
+"""The one writer: group commit, its failures, and listeners."""
 
 import logging
 import threading
@@ -47,7 +47,7 @@ def read_stored(db: Database) -> list[float]:
 
 
 def together(db: Database, jobs: list[Job[float]]) -> list[Future[float]]:
-    """Hand in jobs while the writer is busy, so that they share a transaction."""
+    """Submit jobs while the writer is busy, so that they share a transaction."""
     busy, go = threading.Event(), threading.Event()
 
     def wait(_: Connection) -> None:
@@ -199,7 +199,7 @@ def test_a_listener_that_raises_is_dropped_and_hurts_nobody(db: Database, caplog
 
 
 def test_writers_that_come_back_are_served_in_groups(tmp_path: Path) -> None:
-    """Eight threads that each wait for their commit: far fewer commits than writes."""
+    """Eight threads that each wait for their commit: there are far fewer commits than writes."""
     groups: list[int] = []
     with Database(tmp_path / "a.sqlite") as db:
         db.listen(lambda _: groups.append(1))

@@ -1,4 +1,4 @@
-"""A database with tasks in it, and a clock that stands still."""
+"""A database with tasks in it, and a clock that does not move."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lessons carried from one machine to another."""
+"""Lessons are carried from one machine to another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether lessons help: the estimator finds what was planted, at the error rates that stand here."""
+"""The estimator of whether lessons help finds planted effects, with the error rates asserted here."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from nightshift.core.shares import Share
 from nightshift.storage.memory.lesson_standing import Standing, chance_of_help, standing
 
 CONTROL = 0.1
-"""The share of attempts that see no lesson at all."""
+"""Share of attempts that see no lesson at all."""
 BASE = 0.5
 USES = 300
 
 
 def life(effect: float, dice: random.Random) -> tuple[Standing, int]:
-    """A lesson that changes the chance of success by `effect`, over 300 cases: how it ends, and after how many."""
+    """Simulate a lesson that changes the success rate by `effect` in 300 cases; return its end and when it came."""
     shown, withheld = Share(), Share()
     everyone = Share(50, 100)
     at = Standing.TRUSTED

@@ -1,4 +1,4 @@
-"""Lessons: a change survives being written down, and a fix is the difference between two changes."""
+"""Lessons: a change survives its patch form, and a fix is the difference between two changes."""
 
 from __future__ import annotations
 

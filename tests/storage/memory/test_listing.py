@@ -1,4 +1,4 @@
-"""Lessons as their owner lists them, and what is noted of each: its place, its standing, and who retired it."""
+"""Lessons as the owner lists them, and the data of each: its repository, standing, and cause of retirement."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.store import Store
 
 
 def near(store: Store, lesson: int, arms: dict[Assignment, int], *, solved: bool, first: int = 100) -> None:
-    """Attempts of made-up tasks that a failure was near to, and how they all ended."""
+    """Add attempts of invented tasks that a failure's lesson matched, all with the same end."""
 
     def job(conn: object) -> None:
         task = first
@@ -32,7 +32,7 @@ def near(store: Store, lesson: int, arms: dict[Assignment, int], *, solved: bool
 
 @pytest.fixture
 async def memory(store: Store) -> LongTermMemory:
-    """One that learned from three tasks, an hour apart."""
+    """A memory that learned from three tasks, an hour apart."""
     new_memory = make(store)
     for number in range(3):
         await learn(new_memory, store, f"Parse file {number}", f"{ERROR} {number}", f"Advice {number}.")

@@ -1,4 +1,4 @@
-"""Embedders on this machine."""
+"""Embedders that run on this machine."""
 
 from __future__ import annotations
 
@@ -93,16 +93,16 @@ async def test_the_model_takes_over_when_all_memories_are_embedded_with_it(
 
 
 class Noting(HashedEmbedder):
-    """Notes which texts it was asked for."""
+    """Records the texts it was asked for."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
 
     def load(self) -> None:
-        """It is always ready."""
+        """Do nothing: it is always ready."""
 
     def close(self) -> None:
-        """It holds nothing."""
+        """Do nothing: it has no resources."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         self.asked += texts

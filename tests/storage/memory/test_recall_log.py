@@ -1,4 +1,4 @@
-"""Attempts that lessons were near to are counted: each once, in its own group, with its own tries and tokens."""
+"""Attempts that lessons matched are counted: each once, in its own group, with its own iterations and tokens."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from nightshift.storage.memory.recall_log import Assignment, Recalled
 from tests.support.store import Store
 
 COUNT = 12
-"""Enough of each to compare their means."""
+"""Enough attempts in each group to compare their means."""
 
 
 def end(store: Store, arms: list[Assignment], *, solved: bool, iterations: int, tokens: int) -> int:
-    """A task whose attempt was near to one lesson for each arm, in their order."""
+    """Add a task whose attempt matched one lesson for each arm, in their order; return its id."""
     task_id = store.queue.submit(TaskSpec(description="x")).result().task_id
     recalls = [Recalled(kind="failure", item=item, arm=arm, score=0.5) for item, arm in enumerate(arms, 1)]
     at = store.clock()

@@ -1,4 +1,4 @@
-"""The embedders behind an address, against a real server that speaks both formats: their contract, and what fails."""
+"""Embedders behind an address, against a real server with both formats: their contract, and failures."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ async def test_an_endpoint_takes_over_goes_away_and_comes_back(store: Store, ser
     words = iter("abcd")
 
     async def recalled() -> bool:
-        return bool(await memory.recall(f"TypeError: {ERROR}, {next(words)}", 1))  # vectors of known texts are kept
+        return bool(await memory.recall(f"TypeError: {ERROR}, {next(words)}", 1))  # vectors of known texts are cached
 
     assert await recalled()
     assert memory._spaces.loader

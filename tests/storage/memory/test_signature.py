@@ -1,4 +1,4 @@
-"""Signatures of errors: equal for one mistake, different for two."""
+"""Signatures of errors: equal for the same mistake, different for different ones."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_types_of_errors_are_known_by_their_form(name: str) -> None:
     "line", ["assert " + "== " * 9_000, "assert" + " " * 29_000, "'" * 29_000, "x: " * 9_000, "(" * 29_000]
 )
 def test_no_line_takes_long(line: str) -> None:
-    """Patterns that try every end of a side would take hours for these."""
+    """Patterns that try every possible end of a side would take hours for these lines."""
     assert len(signature(line)) <= MAX_CHARS
 
 

@@ -1,4 +1,4 @@
-"""Long-term memory, whole: what failed and was mended is found again, and what does not help is forgotten."""
+"""Long-term memory as a whole: failures that were fixed are found again, and lessons that do not help retire."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def make(
 
 
 def listening(store: Store, heard: list[str]) -> LongTermMemory:
-    """A memory whose embedder notes each text that it is given."""
+    """Return a memory whose embedder records each text that it gets."""
 
     class Listening(HashedEmbedder):
         def embed(self, texts: Sequence[str]) -> Vectors:
@@ -82,7 +82,7 @@ def submit(store: Store, description: str = "Write total() that adds the prices 
 async def learn(
     memory: LongTermMemory, store: Store, description: str, error: str, advice: str, kind: str = "TypeError"
 ) -> int:
-    """A task that failed once and was solved."""
+    """Add a task that failed once and was solved; return its id."""
     task_id = submit(store, description)
     await memory.remember(work("return a\n", fail(error, kind)), task_id, description)
     await memory.conclude(work("return b\n", None, advice), task_id, True)
@@ -180,7 +180,7 @@ async def test_secrets_are_not_stored(memory: LongTermMemory, store: Store) -> N
 
 
 async def attempt(memory: LongTermMemory, store: Store, *, solved: Callable[[bool], bool]) -> tuple[Lesson, ...]:
-    """One attempt at a task that a lesson is near to; `solved` says how it ends with lessons and without."""
+    """Run one attempt at a task that a lesson matches; `solved` decides its end, with lessons and without."""
     task_id = submit(store)
     lessons = tuple(await memory.recall(ERROR, 3, task_id=task_id))
     await memory.conclude(work("x\n", lessons=lessons), task_id, solved(bool(lessons)))
@@ -309,7 +309,7 @@ def events(store: Store) -> Iterator[Event]:
 
 
 async def at(memory: LongTermMemory, store: Store, repo: str | None, kind: str, message: str) -> int:
-    """A task of a repository that failed so and was solved."""
+    """Add a task of a repository that failed with this error and was solved."""
     task_id = store.queue.submit(TaskSpec(description=f"{kind} {repo}", repo=repo)).result().task_id
     await memory.remember(work("return a\n", fail(message, kind)), task_id, "d")
     await memory.conclude(work("return b\n", None, "Do it."), task_id, True)

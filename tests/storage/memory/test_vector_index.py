@@ -1,4 +1,4 @@
-"""Vectors are found again by their angle to another one, whichever of two engines compares them."""
+"""Vectors are found by their angle to another one, with either of two engines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def unit(*numbers: float) -> Vectors:
 
 @pytest.fixture(params=["sqlite-vec", "numpy"])
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The engine that compares; the second where SQLite cannot load extensions."""
+    """The engine that compares; numpy is used if SQLite cannot load extensions."""
     if request.param == "numpy":
         monkeypatch.setattr(vector_index, "_load_extension", lambda _: False)
     return str(request.param)

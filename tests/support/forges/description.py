@@ -1,8 +1,8 @@
-"""A forge's published description of its API: each request and each answer of the tests is held against it.
+"""A forge's published description of its API; every request and response of the tests is validated against it.
 
-The excerpts beside this module are made by `scripts/forge_schemas.py`, and GitLab's stands in `gitlab_schemas.py`.
-An object has the fields that the description knows and no others, so that a wrong name shows on either side. What the
-description demands and a test does not care about is filled in, so that answers are as large as the real ones.
+`scripts/forge_schemas.py` makes the excerpts beside this module; GitLab's excerpt is in `gitlab_schemas.py`. An object
+may have only the fields in the description, so a wrong name fails on either side. Fields that the description requires
+but a test does not set are filled in, so responses are as large as the real ones.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FORMATS = {"date-time": "2026-11-02T08:00:00Z", "uri": "http://x/y", "email": "x
 
 @dataclass(frozen=True)
 class Operation:
-    """One method of one path: its query's parameters, its body, and its answers by their status (or `2XX`)."""
+    """One method of one path: its query parameters, its body, and its responses by status (or `2XX`)."""
 
     name: str
     pattern: re.Pattern[str]
@@ -39,9 +39,9 @@ class Description:
 
     Args:
         excerpt: operations and components, as `scripts/forge_schemas.py` writes them.
-        nulls: fields (`Issue.labels`) that are null on the wire though the description does not say so.
-        unlisted: statuses that an operation has though the description does not list them; with types alone, all of
-            400 and more are such.
+        nulls: fields (such as `Issue.labels`) that may be null on the wire although the description does not say so.
+        unlisted: pairs of an operation and a status that the description does not list. If the responses are listed as
+            `2XX` only, any status of 400 or more is accepted anyway.
     """
 
     excerpt: Mapping[str, Any]
@@ -62,13 +62,13 @@ class Description:
             self.operations.append(Operation(name, pattern, each["query"], close(each["body"]), answers))
 
     def operation(self, method: str, path: str) -> Operation:
-        """Return the operation that a request asks for; one that the description does not know is an error."""
+        """Return the operation of a request; fail if the description does not have it."""
         matches = [each for each in self.operations if each.pattern.fullmatch(f"{method} {path}")]
         assert matches, f"the description has no {method} {path}"
         return min(matches, key=lambda each: each.name.count("{"))
 
     def check_request(self, operation: Operation, query: Mapping[str, str], body: object) -> None:
-        """Hold a request against the description: the names and values of its query, and its body."""
+        """Validate a request against the description: the names and values of its query, and its body."""
         for name, value in query.items():
             assert name in operation.query, f"{operation.name} knows no parameter {name}"
             self._check(operation.query[name], _read(operation.query[name], value))
@@ -77,7 +77,7 @@ class Description:
             self._check(operation.body, body)
 
     def answer(self, operation: Operation, status: int, body: Any) -> Any:
-        """An answer with all that the description demands of it, after it was held against the description."""
+        """Fill in the fields that the description requires of a response, validate the response, and return it."""
         schema = operation.answers.get(str(status), operation.answers.get(f"{status // 100}XX", MISSING))
         if schema is MISSING:
             typed = "2XX" in operation.answers
@@ -91,7 +91,7 @@ class Description:
         return filled_body
 
     def filled(self, schema: Any, value: Any) -> Any:
-        """A value with the fields that it must have and has not."""
+        """Return a value with its missing required fields filled in."""
         schema = self._resolved(schema)
         choices = schema.get("oneOf", schema.get("anyOf"))
         if choices:
@@ -108,7 +108,7 @@ class Description:
         }
 
     def lean(self, schema: Any, value: Any) -> Any:
-        """A value without the fields that it need not have."""
+        """Return a value without its optional fields."""
         schema = self._resolved(schema)
         for each in schema.get("oneOf", schema.get("anyOf", ())):
             if self._is_valid(each, value):
@@ -142,7 +142,7 @@ class Description:
         return schema
 
     def _validator(self, schema: Any) -> Draft202012Validator:
-        validator = self._validators.get(id(schema))  # those that are asked for stay as long as the description
+        validator = self._validators.get(id(schema))  # Ids stay valid: the schemas live as long as the description
         if validator is None:
             validator = self._validators[id(schema)] = Draft202012Validator({"components": self._components, **schema})
         return validator
@@ -155,7 +155,7 @@ class Description:
 
 
 def _read(schema: Any, value: str) -> Any:
-    """A parameter as what its schema calls it."""
+    """Convert a query parameter to the type that its schema names."""
     kinds = schema.get("type", "string")
     if kinds in {"integer", "number"}:
         return int(value)
@@ -163,7 +163,7 @@ def _read(schema: Any, value: str) -> Any:
 
 
 def close(schema: Any) -> Any:
-    """The same where each object has its fields and no others."""
+    """Return a schema whose objects allow no unlisted fields."""
     if isinstance(schema, list):
         return [close(each) for each in schema]
     if not isinstance(schema, Mapping):
@@ -177,6 +177,6 @@ def close(schema: Any) -> Any:
 
 @cache
 def publish(name: str) -> Mapping[str, Any]:
-    """The excerpt of this name."""
+    """Return the excerpt of this name."""
     excerpt: Mapping[str, Any] = json.loads((PLACE / f"{name}.json").read_text(encoding="utf-8"))
     return excerpt

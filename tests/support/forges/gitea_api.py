@@ -14,12 +14,12 @@ PERMISSIONS = {"owner": "owner", "member": "write", "guest": "read"}
 NOT_FOUND: Answer = (404, {"message": "The target couldn't be found."})
 REVIEW = 7
 NULLS = ("Issue.labels", "Issue.pull_request", "PullRequest.merged_at")
-"""Pointers and lists of Go, which its description calls by what they point at."""
+"""Nullable fields. They are pointers and lists in Go, but the description names only the type that they point to."""
 Row = dict[str, Any]
 
 
 class GiteaApi:
-    """See `tests.support.forges.server.Api`. All comments on lines stand in one review."""
+    """See `tests.support.forges.server.Api`. All comments on lines belong to one review."""
 
     prefix, name, page_size = "/api/v1", "gitea", "limit"
     rows: Collection[str] = ("statuses",)
@@ -65,7 +65,7 @@ class GiteaApi:
     def _issues(self, request: Request) -> Answer:
         assert request.query["type"] == "issues"
         label, all_issues = request.query["labels"], self.world.issues.values()
-        label_exists = any(label in each.labels for each in all_issues)  # a label that does not exist is discarded
+        label_exists = any(label in each.labels for each in all_issues)  # Gitea ignores an unknown label
         issues = [
             self._issue(each)
             for each in reversed(all_issues)
@@ -182,6 +182,6 @@ class GiteaApi:
 
 
 class ForgejoApi(GiteaApi):
-    """The same, held against Forgejo's own description."""
+    """The same API, validated against Forgejo's own description."""
 
     name = "forgejo"

@@ -18,7 +18,10 @@ Row = dict[str, Any]
 
 
 class GitLabApi:
-    """See `tests.support.forges.server.Api`. Issues and merge requests are numbered apart, and so are their notes."""
+    """See `tests.support.forges.server.Api`.
+
+    Issues and merge requests have separate numbers, and so have their notes.
+    """
 
     prefix, page_size = "/api/v4", "per_page"
     rows: Collection[str] = ()

@@ -1,10 +1,10 @@
-"""GitLab's API in the form that `description.py` reads: operations that `remote/forges/` uses and fields that matter.
+"""GitLab's API in the form that `description.py` reads: the operations that `remote/forges/` uses, and relevant fields.
 
-Written by hand, since GitLab's own description is under CC BY-SA 4.0 and no part of it is kept here, and compared field
-by field: merge requests, members, users, the parameters of issues and the statuses of jobs with
-doc/api/openapi/openapi_v3.yaml of GitLab 19.5; issues, notes, commit statuses and the project with the types of
-@gitbeaker/core 43.8.0 (a note's position with that of a discussion's note).
-The description calls a level of access a text, which is a number on the wire, and says of no answer what may be null.
+These schemas are written by hand, because GitLab's own description is under CC BY-SA 4.0 and no part of it is kept
+here. They were compared field by field: merge requests, members, users, the parameters of issues and the statuses of
+jobs with doc/api/openapi/openapi_v3.yaml of GitLab 19.5; issues, notes, commit statuses and the project with the types
+of @gitbeaker/core 43.8.0 (a note's position with that of a discussion's note). GitLab's description declares an access
+level as a string, although it is a number on the wire, and it never says which fields of a response may be null.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ def enum_of(*texts: str) -> Schema:
 
 
 def record(**fields: Schema) -> Schema:
-    """An object that has all of these."""
+    """Return the schema of an object that requires all of these fields."""
     return {"type": "object", "required": sorted(fields), "properties": fields}
 
 
 def ask(answer: Schema, **query: Schema) -> Schema:
-    """The input and the answer of a GET."""
+    """Return the input and the response of a GET."""
     return {"query": query, "body": None, "answers": {"200": answer, "401": REFUSED, "404": REFUSED}}
 
 
 def is_sent(status: int, answer: Schema, body: Schema, *refusals: int) -> Schema:
-    """The input and the answer of a write."""
+    """Return the input and the responses of a write."""
     errors = {str(each): REFUSED for each in (400, 401, 403, 404, *refusals)}
     return {"query": {}, "body": body, "answers": {str(status): answer, **errors}}
 
@@ -116,5 +116,5 @@ COMPONENTS: Mapping[str, Schema] = {
         allow_failure=TRUTH, created_at=TIME, started_at=MAYBE_TIME, finished_at=MAYBE_TIME, author=ref("UserBasic"),
     ),
 }  # fmt: skip
-COMPONENTS["Note"]["properties"]["position"] = ref("Position")  # of those on lines alone
+COMPONENTS["Note"]["properties"]["position"] = ref("Position")  # Optional: only notes on lines have a position
 GITLAB: Mapping[str, Any] = {"operations": OPERATIONS, "components": COMPONENTS}

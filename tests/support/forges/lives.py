@@ -1,7 +1,7 @@
-"""A daemon's work for one forge, in a process of its own that may be killed: looks, works on tasks, tells of them.
+"""A daemon's work for one forge, in a process that may be killed: it polls, works on tasks and reports on them.
 
-The queue, the poller, git and the requests are the real ones; who works on a task writes a line and says that it is
-done.
+The queue, the poller, git and the requests are real. The work on a task is scripted: it commits one line and finishes
+the task.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ MOST_TURNS = 30
 
 @dataclass(frozen=True, kw_only=True)
 class Home:
-    """The places of a daemon's things, and the repository that it follows."""
+    """The folder of a daemon, and the repository that it follows."""
 
     folder: Path
     connection: Connection
 
 
 def manager_of(folder: Path, store: Store, emit: Sink) -> GitManager:
-    """Git for a daemon whose things lie in a folder."""
+    """Return the git manager of a daemon with this folder."""
     author = Author(name="N", email="n@x")
     return GitManager(workspace=folder / "workspace", author=author, auto_push=False, emit=emit, clock=store.clock)
 
 
 def services_of(store: Store, manager: GitManager, emit: Sink) -> Services:
-    """The parts that a connection needs, all of them real."""
+    """Return the services that a connection needs, all of them real."""
     return Services(
         queue=store.queue, state=store.state, push=manager.push_branch, fetch=manager.fetch_branch,
         evidence=lambda where, commit: evidence_of(manager, where, commit), base=lambda _: None,
@@ -54,7 +54,7 @@ def services_of(store: Store, manager: GitManager, emit: Sink) -> Services:
 
 
 async def commit_files(store: Store, manager: GitManager, task: Task, text: str, reason: str = "done") -> Task:
-    """Do a task as a worker would, without an agent."""
+    """Do a task as a worker would, without an agent, and return the finished task."""
     spec = task.spec
     workspace = manager.open(spec.repo, spec.base, task.id, spec.description, task.created_at)
     message = CommitMessage(subject=f"Do task {task.id}", trailers={"Task": str(task.id)})
@@ -74,7 +74,7 @@ async def commit_files(store: Store, manager: GitManager, task: Task, text: str,
 
 
 def live(home: Home) -> None:
-    """Look, work and tell until there is nothing to do."""
+    """Poll, work and report until there is nothing left to do."""
     asyncio.run(_live(home))
 
 
@@ -101,4 +101,4 @@ async def _live(home: Home) -> None:
 
 
 def _unheard(_event: Event) -> None:
-    """Nobody listens."""
+    """Ignore an event."""

@@ -4,8 +4,8 @@
         server.fail_next(429, {"Retry-After": "7"})     # the next request is refused, and does nothing
         server.lose_next()                              # the next write is done, but its answer never comes
 
-Every request and every answer is held against the forge's published description (`description.py`), and every request
-needs the token. What is wrong is raised when the `with` block ends.
+Every request and every response is validated against the forge's published description (`description.py`), and every
+request needs the token. Errors are raised when the `with` block ends.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from tests.support.forges.world import World
 
 TOKEN = "forge-token-for-tests"
 Answer = tuple[int, Any]
-"""Status and body; a list is cut into pages where the description has a parameter for that."""
+"""Status and body; a list is paginated if the operation has a parameter for the page size."""
 Handler = Callable[["Request"], Answer]
 
 
 @dataclass
 class Request:
-    """One request: what was in its path, its query, its body."""
+    """One request: the captured parts of its path, its query and its body."""
 
     parts: tuple[str, ...]
     query: Mapping[str, str]
@@ -45,22 +45,22 @@ class Api(Protocol):
     prefix: str
     description: Description
     rows: Collection[str]
-    """The fields that hold rows in answers that are no lists."""
+    """The fields that hold the rows when a response is an object instead of a list."""
     page_size: str
-    """The name of the parameter."""
+    """The name of the query parameter for the page size."""
 
     def routes(self) -> list[tuple[str, str, Handler]]:
-        """Methods, patterns of paths below the prefix, and what answers."""
+        """List method, path pattern (below the prefix) and handler of each route."""
         ...
 
     def admits(self, headers: Mapping[str, str], token: str) -> bool:
-        """Whether the token was sent as this forge takes it."""
+        """Check whether the request carries the token in the form that this forge requires."""
         ...
 
 
 @dataclass
 class Seen:
-    """A request as it came."""
+    """A recorded request."""
 
     method: str
     path: str
@@ -78,18 +78,19 @@ class _Fault:
 
 @dataclass
 class ForgeServer:
-    """See the module. `most` is how many rows a page has, whatever is asked for."""
+    """The server; see the module's docstring. `most` is the maximum page size, whatever a request asks for."""
 
     api: Api
     token: str = TOKEN
     most: int = 2
     etags: bool = True
     lean: bool = False
-    """Whether answers have what they must have alone."""
+    """True if responses have only their required fields."""
     seen: list[Seen] = field(default_factory=list)
     before: Callable[[Seen], None] = lambda _: None
     after: Callable[[Seen], None] = lambda _: None
-    """Called around each request that is answered, on the server's thread."""
+    """Hooks on the server's thread: `before` runs for every request, `after` for each request that the API has handled.
+    """
 
     def __post_init__(self) -> None:
         self._faults: list[_Fault] = []
@@ -113,7 +114,7 @@ class ForgeServer:
             daemon_threads = True
 
             def handle_error(self, *_: object) -> None:
-                """A client that was killed is no news."""
+                """Ignore connections that a killed client left broken."""
 
         self._server = Server(("127.0.0.1", 0), Handle)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
@@ -133,7 +134,7 @@ class ForgeServer:
 
     @property
     def site(self) -> str:
-        """Its address, as a browser would show it."""
+        """The server's base URL, as a browser would show it."""
         return f"http://127.0.0.1:{self._server.server_port}"
 
     @property
@@ -144,23 +145,23 @@ class ForgeServer:
     def fail_next(
         self, status: int, headers: Mapping[str, str] | None = None, body: object = None, *, only: str = ""
     ) -> None:
-        """Refuse the next request (of that method), without doing anything."""
+        """Refuse the next request (with the method `only`, if given) without doing anything."""
         text = b"<html>" if body is None else json.dumps(body).encode()
         self._faults.append(_Fault(status, headers or {}, text, only))
 
     def raw_next(self, content: bytes, headers: Mapping[str, str] | None = None) -> None:
-        """Answer the next request with this, as if all were well."""
+        """Answer the next request with status 200 and this content."""
         self._faults.append(_Fault(200, headers or {}, content))
 
     def stop(self) -> None:
-        """Go away."""
+        """Stop the server."""
         if self._thread.is_alive():
             self._server.shutdown()
             self._thread.join()
             self._server.server_close()
 
     def lose_next(self) -> None:
-        """Do what the next write asks for, and close the connection without an answer."""
+        """Carry out the next write, but close the connection without a response."""
         self._lost += 1
 
     def _handle(self, handler: BaseHTTPRequestHandler) -> None:
@@ -223,7 +224,7 @@ class ForgeServer:
         return status, content, headers
 
     def _page(self, seen: Seen, result: Any, operation: Operation) -> tuple[Any, dict[str, str]]:
-        """One page of a list, with the address of the next one as the forges give it."""
+        """Return one page of a list, and a `Link` header with the next page's address as forges send it."""
         key = next((each for each in self.api.rows if isinstance(result, dict) and each in result), "")
         rows = result[key] if key else result
         if not isinstance(rows, list) or self.api.page_size not in operation.query:

@@ -1,4 +1,4 @@
-"""The world at a forge of our own, whatever API it speaks: people, issues, pull requests, comments, checks."""
+"""The data of our own forge, whatever API it speaks: people, issues, pull requests, comments, checks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BOT = "nightshift-bot"
 
 @dataclass
 class Note:
-    """A comment; `path` and `line` are set where it stands at a line of a change."""
+    """A comment; `path` and `line` are set if it is attached to a line of a change."""
 
     id: int
     author: str
@@ -49,12 +49,12 @@ class Check:
 
 @dataclass
 class World:
-    """One repository. `remote` is the bare repository behind it; without one each branch has a made-up commit."""
+    """One repository. `remote` is the bare repository behind it; without one, each branch has a made-up commit."""
 
     project: str = "octo/hello"
     remote: Path | None = None
     people: dict[str, str] = field(default_factory=lambda: {"olga": "owner", "mia": "member", BOT: "owner"})
-    """The people who may push: a name, and the role; anybody else is a stranger."""
+    """Name and role of the people who may push; everybody else is a stranger."""
     issues: dict[int, Thread] = field(default_factory=dict)
     pulls: dict[int, Thread] = field(default_factory=dict)
     checks: dict[str, list[Check]] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class World:
     _ids: Iterator[int] = field(default_factory=lambda: count(1000))
 
     def issue(self, title: str, text: str = "", *, by: str = "olga", labels: tuple[str, ...] = ("nightshift",)) -> int:
-        """File an issue; its number."""
+        """File an issue and return its number."""
         number = self._number(self.issues)
         self.issues[number] = Thread(number=number, title=title, text=text, author=by, labels=list(labels))
         return number
@@ -76,29 +76,29 @@ class World:
         return thread
 
     def say(self, thread: Thread, text: str, *, by: str = "olga", path: str = "", line: int | None = None) -> Note:
-        """Comment."""
+        """Add a comment."""
         note = Note(id=next(self._ids), author=by, text=text, path=path, line=line)
         thread.notes.append(note)
         return note
 
     def note(self, note_id: int) -> Note | None:
-        """A comment by its id."""
+        """Return a comment by its id."""
         threads = (*self.issues.values(), *self.pulls.values())
         return next((note for thread in threads for note in thread.notes if note.id == note_id), None)
 
     def thread(self, number: int) -> Thread | None:
-        """An issue or a pull request, where both share their numbers."""
+        """Return an issue or a pull request, for forges where both share their numbers."""
         return self.issues.get(number) or self.pulls.get(number)
 
     def head(self, branch: str) -> str:
-        """The newest commit of a branch; empty where there is no such branch."""
+        """Return the newest commit of a branch, or "" if there is no such branch."""
         if self.remote is None:
             return branch.encode().hex()[:40].ljust(40, "0")
         command = ["git", "-C", str(self.remote), "rev-parse", "--verify", "-q", f"refs/heads/{branch}"]
         return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
     def permitted(self, name: str) -> bool:
-        """Whether somebody may push."""
+        """Check whether a person may push."""
         return name in self.people
 
     def _number(self, own: dict[int, Thread]) -> int:

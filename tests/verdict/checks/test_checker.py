@@ -1,4 +1,4 @@
-"""The checker as a gate: only what a change adds is judged, and the owner's word counts."""
+"""The checker as a gate: only what a change adds is judged, and the owner's settings apply."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ async def test_changes_are_read_side_by_side() -> None:
     assert [len(check_report.findings) for check_report in check_reports] == [20] * 12
 
 
-# Functions as they are written for small tasks; none of them is anybody's business.
+# Typical functions of small tasks; none of them may give a finding.
 RIGHT = """
 import hashlib
 import heapq

@@ -1,4 +1,4 @@
-"""docs/reference/checker.md says what the code does."""
+"""`docs/reference/checker.md` matches the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings in JavaScript and TypeScript, on the syntax tree; strings and comments are no code."""
+"""Findings in JavaScript and TypeScript, from the syntax tree; strings and comments do not count as code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ways in which an answer in JavaScript talks a test into passing: each gives a finding, however it is spelt."""
+"""Ways in which an answer in JavaScript forges a pass: each gives a finding, however it is spelt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code that failed before is known again before it runs, with real memory and its database."""
+"""Code that failed before is recognised before it runs, with real memory and its database."""
 
 from __future__ import annotations
 

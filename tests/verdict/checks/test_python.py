@@ -1,4 +1,4 @@
-"""Findings in Python, through aliases, constants and nested code; and the code without any."""
+"""Findings in Python, through aliases, constants and nested code, and code without findings."""
 
 from __future__ import annotations
 

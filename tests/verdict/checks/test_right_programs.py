@@ -1,4 +1,4 @@
-"""Ordinary programs that do what forgers do for good reasons: none of them is blocked, and nobody is asked."""
+"""Ordinary programs that use the forgers' means for good reasons: none is blocked, and the owner is not asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shell in files that are none."""
+"""Shell commands in files that are not shell scripts."""
 
 from __future__ import annotations
 

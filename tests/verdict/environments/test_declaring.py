@@ -1,4 +1,4 @@
-"""Packages in dependency files: pinned, once, and only where it is clear which file counts."""
+"""Packages in dependency files: pinned, listed once, and only where it is clear which file counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The environment file: what it says, and that each fault names its field and the fix."""
+"""The environment file: its content, and errors that name the field and the fix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modules of Go from a proxy that is a folder: fetched once, held against go.sum, and built with offline."""
+"""Go modules from a proxy that is a folder: fetched once, checked against `go.sum`, and used in offline builds."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ func TestFour(t *testing.T) {
 
 
 def digest(files: dict[str, str]) -> str:
-    """The digest of go.sum: of the digests of the files with their names."""
+    """Return the digest that `go.sum` uses: a digest of the files' digests and names."""
     lines = "".join(f"{hashlib.sha256(text.encode()).hexdigest()}  {name}\n" for name, text in sorted(files.items()))
     return "h1:" + base64.b64encode(hashlib.sha256(lines.encode()).digest()).decode()
 

@@ -1,7 +1,7 @@
-"""Hostile setup scripts in the real sandbox behind the real proxy: each tries one thing, and none gets it.
+"""Hostile setup scripts in the real sandbox behind the real proxy: each tries one attack, and none succeeds.
 
-A script that could not try proves nothing: each one says on which line it came by, and a control shows that the same
-thing works where it is allowed.
+A script that never tries proves nothing. So each one prints a line when it has tried, and a control shows that the same
+attack works where it is allowed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def index(tmp_path: Path) -> Iterator[PackageIndex]:
 
 
 async def read_words(environments: Environments, script: str) -> str:
-    """The output of a script that tries something, and fails by itself at its end."""
+    """Return the output of a script that tries something, and then fails on purpose."""
     with pytest.raises(SandboxError) as failed:
         await build_left(environments, tree(f"{script}\necho tried\nexit 9"))
     text = str(failed.value)
@@ -44,7 +44,7 @@ async def read_words(environments: Environments, script: str) -> str:
 
 
 class Listener:
-    """A server on this machine that nobody is to reach; `met` counts who did."""
+    """A server on this machine that no script may reach; `met` counts the connections."""
 
     def __init__(self) -> None:
         self.met = 0

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 class Copying:
-    """Makes a folder with the text of `needs.lock` in it."""
+    """An environment maker that writes the text of `needs.lock` into a folder."""
 
     def __init__(self, wait_s: float = 0.0, name: str = "needs.lock") -> None:
         self.filled, self._wait_s, self._name = 0, wait_s, name

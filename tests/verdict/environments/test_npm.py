@@ -1,4 +1,7 @@
-"""Environments of npm: what a lock pins is laid down and found by tests; nothing else is fetched, run or linked."""
+"""npm environments: the packages that a lock pins are installed and found by tests.
+
+Nothing else is fetched, run or linked.
+"""
 
 from __future__ import annotations
 
@@ -110,7 +113,7 @@ async def test_a_command_finds_programs_and_nothing_of_it_is_a_change(
 async def test_a_suite_of_jest_tells_of_each_test(
     folder: Path, registry: NpmRegistry, environments: Environments, *, passes: bool
 ) -> None:
-    # It calls the reporters that it is given as jest does, with tests of its own.
+    # The script calls its reporters as jest does, but with its own results.
     results = [
         {"title": "adds <&", "ancestorTitles": ["sum"], "status": "passed" if passes else "failed", "duration": 5,
          "failureMessages": [] if passes else ["Error: \x1b[31m3 is not 4\x1b[39m\n    at x"]},

@@ -1,4 +1,4 @@
-"""The proxy that leads out of a sandbox, with real clients and servers."""
+"""The proxy that connects a sandbox to the outside, with real clients and servers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HERE = "127.0.0.1"
 
 @dataclass
 class Server:
-    """A server on the loopback; what it was asked for, with the headers."""
+    """A server on the loopback, with the paths and headers of its requests."""
 
     port: int
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
@@ -34,7 +34,7 @@ class Server:
 
 @contextlib.contextmanager
 def serve() -> Iterator[Server]:
-    """A server: `/moved` leads elsewhere, all else is `package`."""
+    """Start a server that redirects `/moved` to `elsewhere` and answers `package` to all else."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -49,7 +49,7 @@ def serve() -> Iterator[Server]:
             self.wfile.write(b"package")
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     listening = http.server.ThreadingHTTPServer((HERE, 0), Handler)
     listening.daemon_threads = True
@@ -66,14 +66,14 @@ def serve() -> Iterator[Server]:
 
 @contextlib.asynccontextmanager
 async def serving(proxy: OutboundProxy) -> AsyncIterator[int]:
-    """The port of a proxy."""
+    """Serve a proxy, and yield its port."""
     listening = socket.create_server((HERE, 0))
     async with proxy.serving(listening):
         yield listening.getsockname()[1]
 
 
 async def fetch(port: int, url: str) -> bytes:
-    """Return the answer to an ordinary client by way of the proxy."""
+    """Fetch a URL through the proxy with an ordinary client."""
 
     def ask() -> bytes:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": f"http://{HERE}:{port}"}))
@@ -84,7 +84,7 @@ async def fetch(port: int, url: str) -> bytes:
 
 
 async def send(port: int, text: str) -> bytes:
-    """All that comes back for these bytes."""
+    """Send this text to the port, and return the whole answer."""
     reader, writer = await asyncio.open_connection(HERE, port)
     writer.write(text.encode())
     writer.write_eof()

@@ -1,4 +1,4 @@
-"""Environments of Python in real runs: what a repository declares is there, its package is known, and no more."""
+"""Python environments in real runs: a repository's declared packages are there, its own is known, and no more."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ CODE = {
 
 
 class Home:
-    """A place for environments, with a folder of wheels for its index."""
+    """A store of environments, with a folder of wheels as its index."""
 
     def __init__(self, folder: Path, index: Path) -> None:
         environ = {"PATH": "/usr/bin:/bin", "PIP_NO_INDEX": "1", "UV_FIND_LINKS": str(index)}
@@ -98,7 +98,7 @@ def index(tmp_path: Path) -> Path:
 
 
 def make_lock(file: Path, name: str, version: str) -> str:
-    """A package as poetry.lock has it, with the hash of a wheel."""
+    """Return the entry of a package in `poetry.lock`, with the hash of its wheel."""
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     return f"[[package]]\nname = '{name}'\nversion = '{version}'\nfiles = [{{file = 'x', hash = 'sha256:{digest}'}}]\n"
 

@@ -1,4 +1,4 @@
-"""The registries that the real pip and npm of a machine name, and how much of them a script is told."""
+"""Registries that the real pip and npm of a machine name, and the part of them that a script gets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PRIVATE = "https://owner:hunter2hunter2@packages.example/simple/"
 
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
-    """An environment without settings of this machine's."""
+    """An environment without this machine's settings."""
     npm = {f"npm_config_{name}": str(tmp_path / name) for name in ("userconfig", "globalconfig", "cache")}
     return {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PIP_CONFIG_FILE": str(tmp_path / "pip.conf"), **npm}
 

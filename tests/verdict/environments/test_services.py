@@ -1,4 +1,4 @@
-"""Services in real runs: started for each part of a run, ready before its tests, and gone with it."""
+"""Services in real runs: they start for each part of a run, are ready before its tests, and end with it."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ func TestFirst(t *testing.T) {
 
 
 class Runs:
-    """Runs things on a tree with services, in one sandbox."""
+    """Runs suites and commands on a tree with services, in one sandbox."""
 
     def __init__(self, sandbox: Any, folder: Path, shown: Any = None) -> None:
         self.environments: Environments = environments(folder)
@@ -96,7 +96,7 @@ class Runs:
         return await self.shell.execute(ShellJob(command=command, base=tree, environment=digest, limits=LIMITS))
 
     async def failure(self, **service: Any) -> str:
-        """Return the message about a service that does not come up."""
+        """Return the error message about a service that does not start."""
         with pytest.raises(ServiceFailed) as raised:
             await self.judged({"client.py": CLIENT, **declare({"counter": counter(**service)})})
         return str(raised.value)
@@ -115,7 +115,7 @@ async def test_each_part_of_a_run_has_services_of_its_own(isolation: str, folder
     async with open_it(isolation, jobs) as box:
         runs = Runs(box, folder)
         base = {"client.py": CLIENT, **declare()}
-        for _ in range(2):  # the split run, the run, and that of the must-fail copies: each is the first to count
+        for _ in range(2):  # each part (split run, run, must-fail copies) has a fresh counter
             verdict = await runs.judged(base)
             assert verdict.passed, (verdict.reason, verdict.failures)
             assert verdict.evidence.twins == 1
@@ -147,7 +147,7 @@ async def test_a_command_has_services(runs: Runs) -> None:
 
 async def test_suites_of_javascript_have_services(runs: Runs) -> None:
     base = {"client.mjs": NODE_CLIENT, **declare()}
-    later = "assert.ok(['1', '2'].includes(await ask('a')));"  # the files are apart in the split run alone
+    later = "assert.ok(['1', '2'].includes(await ask('a')));"  # only the split run runs the files apart
     more = {"b.test.mjs": NODE_TESTS.replace("assert.equal(await ask('a'), '1');", later)}
     verdict = await runs.judged(base, {"a.test.mjs": NODE_TESTS, **more}, language=Language.JAVASCRIPT)
     assert verdict.passed, (verdict.reason, verdict.failures)

@@ -1,4 +1,4 @@
-"""Files that setup scripts leave for later runs: real scripts, the real sandbox, a package index over HTTP."""
+"""Files that setup scripts leave for later runs, with real scripts, the real sandbox and a package index over HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How large what is put into a folder may become."""
+"""The size limit of a folder while it is being filled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PIECE = b"x" * (1 << 20)
 
 
 async def pieces(folder: Path, count: int) -> str:
-    """Write so many files of a MB."""
+    """Write `count` files of one MB each."""
     for number in range(count):
         (folder / str(number)).write_bytes(PIECE)
         await asyncio.sleep(0.001)
@@ -53,7 +53,7 @@ async def test_what_grows_without_end_is_stopped(tmp_path: Path, monkeypatch: py
 async def test_a_folder_that_a_cleaner_removed_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gone: str
 ) -> None:
-    monkeypatch.setattr(job_folders, "enterable", lambda _folder: False)  # as below a closed home
+    monkeypatch.setattr(job_folders, "enterable", lambda _folder: False)  # as below a home that jobs cannot enter
     stand_in = tmp_path / "instead"
     stand_in.mkdir()
     monkeypatch.setattr(job_folders.public, "__defaults__", (stand_in,))

@@ -1,4 +1,4 @@
-"""Files that decide what tests check, and when their owner is asked."""
+"""Test assets: files that decide what tests check, and the cases in which their owner is asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Only a copy that passes says anything."""
+"""Findings from must-fail copies: only a copy that passes gives one."""
 
 from __future__ import annotations
 

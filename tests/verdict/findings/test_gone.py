@@ -1,4 +1,4 @@
-"""Findings where tests are gone, checks no longer run, or functions outside of the tree are others."""
+"""Findings about tests that are gone, checks that no longer run, and replaced functions outside the tree."""
 
 from __future__ import annotations
 

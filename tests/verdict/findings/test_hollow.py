@@ -1,4 +1,4 @@
-"""Tests of the agent's own that say nothing of what was asked for."""
+"""The agent's own tests that check nothing of what the task asked for."""
 
 from __future__ import annotations
 

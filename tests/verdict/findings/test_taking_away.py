@@ -1,4 +1,4 @@
-"""The scope of a removal: what the task names, and what only that used."""
+"""The scope of a removal: files that the task names, and files that only those used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers that know the tests as shown and no more are refused where cases were held out; the right one is verified."""
+"""Held-out cases: answers that know only the shown tests are refused, and the right answer is verified."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ SHOWN = {
 TABLE = f"KNOWN = {SHOWN!r}\n\n"
 LOOK_UP = f"{TABLE}def add(a, b):\n    return KNOWN.get((a, b), 0)\n"
 
-# Knows our protocol: finds the pipe for events among the frames below it and writes what the recorder would have
-# written; calls from another process it answers by table.
+# Knows our protocol: finds the events pipe in the frames below it, and writes the events that the recorder would have
+# written. Calls from another process are answered from the table.
 PROTOCOL = f"""import json, os, re, sys
 
 {TABLE}
@@ -77,7 +77,7 @@ async def judge_change(judge: Judge, solution: str, held: HeldOut = HELD) -> Ver
 
 
 def is_silent(verdict: Verdict) -> bool:
-    """Neither inputs nor results of held-out cases are in what a model or the memory is told."""
+    """Check that a model and the memory see neither inputs nor results of held-out cases."""
     text = repr((verdict.reason, verdict.failures, verdict.weak, [r for r in verdict.results if r.message]))
     hidden = [case for case in HELD.cases if not case.shown]
     return not any(case.args.strip("()") in text or re.search(rf"== {case.expect}\b", text) for case in hidden)
@@ -100,9 +100,9 @@ async def test_a_table_of_the_shown_answers_is_refused_and_told_no_input(judge: 
     verdict = await judge_change(judge, LOOK_UP)
     assert not verdict.passed
     assert verdict.reason == "a held-out case of `add` gives a wrong value"
-    assert not verdict.failing  # the tests as shown pass
+    assert not verdict.failing  # the shown tests pass
     assert is_silent(verdict)
-    assert len([line for line in verdict.unseen if "expected" in line]) == 3  # the owner may see it all
+    assert len([line for line in verdict.unseen if "expected" in line]) == 3  # the owner may see them all
 
 
 async def test_without_held_out_cases_the_same_table_of_all_answers_passes(judge: Judge) -> None:
@@ -171,5 +171,5 @@ async def test_what_a_run_of_the_whole_tests_prints_reaches_nobody(judge: Judge)
     )
     verdict = await judge_change(judge, spy)
     assert not verdict.passed
-    assert any("def test" in failure.output for failure in verdict.failures)  # of the tests as shown
+    assert any("def test" in failure.output for failure in verdict.failures)  # of the shown tests
     assert is_silent(verdict)

@@ -1,4 +1,4 @@
-"""Checks held out of tests: which ones, why not others, and how the text reads without them."""
+"""The choice of checks to hold out of tests, and the text of the tests without them."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_what_is_shown_is_valid_still_tests_and_says_nothing_of_what_is_missing(
         held = read_held_of(CHECKS, share)
         (text,) = held.shown.values()
         ast.parse(text)
-        assert "def test_d" in text  # the only one with an empty text is never taken out
+        assert "def test_d" in text  # the only test that expects an empty text is always shown
         for case in hide(held):
             (word,) = literals.read(case.args)
             assert f'"{word}"' not in text
@@ -219,7 +219,7 @@ def test_rows_are_taken_out_of_tables() -> None:
     )
     (text,) = held.shown.values()
     assert len(hide(held)) == 2
-    assert text.count('    ("') == 3  # names and two rows
+    assert text.count('    ("') == 3  # the names and two rows
     assert "three" not in text
     assert len(cases_of(text)) == 2
 

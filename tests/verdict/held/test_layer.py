@@ -1,4 +1,4 @@
-"""The fourth layer in the sandbox: explicit cases, an oracle, and what is judged when something cannot be."""
+"""The fourth layer in the sandbox: explicit cases, an oracle, and the verdict when a case cannot be judged."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ async def test_calls_see_no_test_of_the_task(judge: Judge) -> None:
     )
     looking += "    return 2 if values == [1, 3] else found\n"
     out = read_held({"call": "solution.mean", "args": [[5]], "expect": ["data.txt"]}, tests=tests)
-    for base in ({}, tests):  # also where a commit holds them already
+    for base in ({}, tests):  # also if a commit contains the tests already
         verdict = await judge_change(judge, looking, out, tests, base=base)
         assert verdict.passed, verdict.unseen
 
@@ -159,14 +159,14 @@ async def test_objects_whose_truth_alone_is_asked_for_leave_the_tests_as_the_jud
 
 
 class Noting:
-    """A sandbox that notes which trusted parents it runs (a `nightshift.core.ports.Sandbox`)."""
+    """A sandbox that records which trusted parents it runs (a `nightshift.core.ports.Sandbox`)."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self.name, self.parents = sandbox.name, list[str]()
         self._sandbox = sandbox
 
     async def run(self, job: SandboxJob) -> SandboxResult:
-        """Run it."""
+        """Record the trusted parent of the job, and run the job."""
         begun = runtime().choose_parent(job.argv, ())
         self.parents.append(begun[1] if begun else "")
         return await self._sandbox.run(job)

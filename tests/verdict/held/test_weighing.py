@@ -1,4 +1,4 @@
-"""Results held against expectations: by type and value, or as the test that a case was found in would."""
+"""Comparison of results with expectations: by type and value, or in the way of the test that a case comes from."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ F = Finding
 
 
 class Pair(NamedTuple):
-    """A tuple by another name."""
+    """A subclass of `tuple`."""
 
     x: int
     y: int
 
 
 class Always(int):
-    """Equal to everything, if it is asked."""
+    """An integer that claims to equal everything."""
 
     def __eq__(self, _other: object) -> bool:
         return True
@@ -39,7 +39,7 @@ class Always(int):
 
 
 class Odd:
-    """No plain value."""
+    """A class whose objects are not plain values."""
 
 
 def reply(value: object) -> Reply:

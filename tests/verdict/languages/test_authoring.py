@@ -1,4 +1,4 @@
-"""The author of tests sees what a change offers, and none of its bodies."""
+"""The author of tests sees the interface of a change, but no function bodies."""
 
 from __future__ import annotations
 

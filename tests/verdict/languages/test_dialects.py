@@ -1,4 +1,4 @@
-"""The parts of each language that the verdict relies on, behind the one interface."""
+"""The parts of each language that the verdict needs, behind the one interface."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The assertions of self-written tests: only those that can fail count."""
+"""Assertions in the agent's own tests: only those that can fail count."""
 
 from __future__ import annotations
 

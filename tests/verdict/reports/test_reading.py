@@ -1,4 +1,4 @@
-"""Reports of test commands as real runners write them, as hostile ones do, and as nobody does."""
+"""Reports of test commands: from real runners, from hostile ones, and malformed ones that no runner writes."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Finds small functions from examples: what tests expect is recorded, then bodies are enumerated."""
+"""Finds small functions from examples: the tests' expectations are recorded, then bodies are enumerated."""

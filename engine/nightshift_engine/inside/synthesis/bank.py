@@ -1,8 +1,8 @@
-"""Bottom-up enumeration: all expressions that the grammar makes, the smallest first, one for each vector of values.
+"""Bottom-up enumeration: all expressions of the grammar, the smallest first, one for each vector of values.
 
 Expressions are reduced by observational equivalence, after Udupa et al., “TRANSIT” (PLDI 2013), and Albarghouthi,
-Gulwani and Kincaid, “Recursive Program Synthesis” (CAV 2013): two expressions with the same values for all examples
-are the same to whatever is built of them, so the smaller one stands for both.
+Gulwani and Kincaid, “Recursive Program Synthesis” (CAV 2013): two expressions with the same values for all examples are
+interchangeable in larger expressions, so the smaller one represents both.
 """
 
 from collections import defaultdict
@@ -12,15 +12,17 @@ from .kinds import ERR, key, kind_of_vector
 
 CHEAP = 5
 HEAVY = 40
-"""Items of a collection, on the average of the examples, up to which expressions are built of it."""
+"""Average number of items of a collection per example, up to which expressions are built from it."""
 PAUSE_EVERY = 256
-"""Expressions between two looks at the clock."""
+"""Number of expressions between two checks of the clock."""
 MOST, MOST_VALUES = 40_000, 400_000
-"""Entries of one bank, and values in all of them: what bounds the memory. Later ones are held against goals alone."""
+"""Limits of one bank: its entries, and their values in total. They bound the memory; later entries are only compared
+with goals.
+"""
 
 
 class Counters:
-    """Counts the expressions that were evaluated; `rules` are those of the grammar."""
+    """Counts the expressions that were evaluated; `rules` are the rules of the grammar."""
 
     def __init__(self, rules):
         self.rules, self.tried, self.since_pause = rules, 0, 0
@@ -30,9 +32,9 @@ class Bank:
     """The expressions over some variables.
 
     Args:
-        size: how many values a vector has.
-        leaves: entries to begin with, with their values.
-        counters: counts.
+        size: number of values in a vector.
+        leaves: initial entries, with their values.
+        counters: counts the evaluated expressions.
 
     `watchers` are called with each entry that is kept, those in `cheap` with entries up to the cost `CHEAP`.
     """
@@ -50,13 +52,13 @@ class Bank:
         self._fits = {}
 
     def all(self, most_cost=99):
-        """The entries that were kept, by cost."""
+        """Yield the kept entries, by cost."""
         for cost in range(1, min(self.reached + 1, most_cost) + 1):
             for entries in list(self.levels[cost].values()) if cost in self.levels else ():
                 yield from list(entries)
 
     def grow(self):
-        """Make the entries that cost one more; yields now and then."""
+        """Make the entries of the next cost; yield now and then."""
         cost = self.reached + 1
         for leaf in self._leaves.pop(cost, ()):
             self.add(leaf)
@@ -66,14 +68,14 @@ class Bank:
         self.reached = cost
 
     def add(self, entry):
-        """Keep an entry with its values, unless one with the same is known."""
+        """Keep an entry with its values, unless an entry with the same vector was seen before."""
         if not entry.kind:
             entry.kind = kind_of_vector(entry.vals)
         if self._is_new(entry.kind, key(entry.kind, entry.vals)):
             self._keep(entry)
 
     def _is_new(self, kind, vector):
-        """Tell whether a vector is to be kept; when the bank is full, those that somebody waits for still are."""
+        """Check whether a vector is to be kept; a full bank keeps only vectors that have subscribers."""
         seen = self._seen[kind]
         if vector in seen or (self.count >= self.most and vector not in self.subscribers[kind]):
             return False
@@ -109,7 +111,7 @@ class Bank:
                     yield from self._triples(rule, costs, kinds, cost)
 
     def _kinds(self, rule, costs):
-        """The kinds of arguments that a rule takes, of those that there are at these costs."""
+        """Return the combinations of argument kinds at these costs that the rule accepts."""
         choices = [()]
         for spec, cost in zip(rule.specs, costs, strict=True):
             fitting = [kind for kind in self.levels[cost] if self._fit(spec, kind)]
@@ -160,7 +162,7 @@ class Bank:
         yield
 
     def subscribe(self, values, kind, deliver):
-        """Have each entry with this vector delivered, now and later, even when the bank is full."""
+        """Deliver each entry with this vector, present and future ones, even when the bank is full."""
         vector = key(kind, values)
         self.subscribers[kind].setdefault(vector, []).append(deliver)
         if vector in self._seen[kind]:
@@ -169,7 +171,7 @@ class Bank:
                     deliver(entry)
 
     def subscribe_near(self, values, deliver):
-        """Have each entry delivered that has these numbers, as far as broken numbers are exact."""
+        """Deliver each future entry with these numbers, within rounding errors of floats."""
         self.near_subscribers.setdefault(_near(values), []).append(deliver)
 
     def offer(self, rule, parts, cost):
@@ -185,7 +187,7 @@ class Bank:
             return
         try:
             new = self._is_new(kind, key(kind, values))
-        except (TypeError, ValueError):  # a number too long to be written, or what cannot be compared
+        except (TypeError, ValueError):  # a number too long to write, or values that cannot be compared
             return
         if not new:
             return
@@ -195,7 +197,7 @@ class Bank:
 
 
 def evaluate(function, parts):
-    """The vector of a function on entries; None where it raises for most examples."""
+    """Return the vector of a function applied to entries; None if it raises for more than half of the examples."""
     if not any(part.partial for part in parts):
         try:
             return list(map(function, *(part.vals for part in parts)))
@@ -216,17 +218,17 @@ def evaluate(function, parts):
 
 
 def _heavy(values):
-    """Tell whether collections hold more items than it pays to compute with."""
+    """Check whether collections hold too many items to compute with."""
     return sum([len(value) for value in values if value is not ERR]) > HEAVY * len(values)
 
 
 def _near(values):
-    """A key that numbers share which differ by errors of rounding only."""
+    """Return a key that is the same for numbers that differ only by rounding errors."""
     return tuple([value if type(value) is int else float(f"{value:.9g}") for value in values])
 
 
 def _shares(total, parts):
-    """The ways to share a cost between some parts."""
+    """List the ways to split a cost between some parts."""
     if parts == 1:
         return [(total,)] if total > 0 else []
     return [(share, *rest) for share in range(1, total - parts + 2) for rest in _shares(total - share, parts - 1)]

@@ -1,12 +1,12 @@
 """Contexts and loops: the expressions over some variables, and those over the items of a collection.
 
-A context has a bank over its variables; the outermost one has the function's arguments. Contexts grow in small steps,
-so that a scheduler can share the time between them.
+A context has a bank over its variables; the variables of the outermost context are the function's arguments. Contexts
+grow in small steps, so that a scheduler can share the time between them.
 
-For a loop over a collection `xs` there is an inner context whose examples are the items. Each of its expressions `E`
-gives `[E for x in xs]`, `sum(E for x in xs)`, `sorted(xs, key=lambda x: E)` and so on outside; each inner predicate
-filters, counts, and is asked of all and any. Where the value that is wanted of a loop tells what each turn must give,
-its context has goals; growing it then is much cheaper than finding the whole.
+A loop over a collection `xs` has an inner context whose examples are the items. Each inner expression `E` gives outer
+ones such as `[E for x in xs]`, `sum(E for x in xs)` and `sorted(xs, key=lambda x: E)`; each inner predicate filters,
+counts, and goes into `all` and `any`. If the wanted value of a loop determines the result of each turn, the inner
+context has goals. Growing it is then much cheaper than finding the whole expression.
 """
 
 from .bank import Bank
@@ -20,12 +20,12 @@ PAIRS = {"items()": ("key", "value"), "enumerate(": ("index", "item"), "zip(": (
 
 
 class Loop:
-    """A loop over the collections that an entry of a context stands for.
+    """A loop over the collections that are the values of an entry of a context.
 
     Args:
         source: the entry.
-        context: where it belongs.
-        open_context: makes the inner context from variables and taken names.
+        context: the context of the entry.
+        open_context: makes the inner context from its variables and this loop.
     """
 
     def __init__(self, source, context, open_context):
@@ -44,7 +44,7 @@ class Loop:
 
     @staticmethod
     def sensible(entry):
-        """Tell whether looping over an entry makes sense."""
+        """Check whether looping over an entry makes sense."""
         if not entry.kind.startswith(("list[", "str", "tuple[", "dict[")) or entry.constant or entry.kind == "list[]":
             return False
         sizes = [len(value) for value in entry.vals if value is not ERR]
@@ -52,29 +52,29 @@ class Loop:
 
     @property
     def pair(self):
-        """Whether each item is taken apart in the head of the loop."""
+        """True if the head of the loop unpacks each item."""
         return len(self.names) > 1
 
     @property
     def target(self):
-        """Return the text between `for` and `in`."""
+        """The text between `for` and `in`."""
         return ", ".join(self.names)
 
     @property
     def item(self):
-        """An item as an expression."""
+        """The item as an expression."""
         return f"({self.target})" if self.pair else self.target
 
     @property
     def head(self):
-        """The loop's clause, its condition included."""
+        """The clause of the loop, with the condition of the source's own clause."""
         clause = self.source.clause
         if clause:
             return f"{clause[1]} if {clause[2]}"
         return f"for {self.target} in {self.source.loop}"
 
     def outside(self, values):
-        """The inner values by outer example: a list each, `ERR` where one of them is or there is no collection."""
+        """Group inner values into one list per outer example; `ERR` if a value or the collection is `ERR`."""
         lists = []
         for (begin, end), items in zip(self.spans, self.values, strict=True):
             part = values[begin:end]
@@ -99,7 +99,7 @@ class Loop:
         return [(name, [item[index] for item in flat]) for index, name in enumerate(self.names)]
 
     def lift(self, level):
-        """Make the outer entries of the inner ones of a level; yields now and then."""
+        """Make outer entries from the inner entries of a level; yield now and then."""
         cost = self.source.cost + level + 1
         for entries in list(self.inner.bank.levels[level].values()):
             for entry in list(entries):
@@ -137,7 +137,7 @@ def _value(function, items, results):
 
 
 def map_items(loop, entry, cost):
-    """`[E for x in xs]`."""
+    """Return the entry `[E for x in xs]`."""
     if entry.text.startswith("(") and entry.text == loop.item:
         return Entry(loop.source.text, loop.source.rank, cost)
     bare = f"{entry.text} {loop.head}"
@@ -147,7 +147,7 @@ def map_items(loop, entry, cost):
 
 
 def filter_items(loop, entry, cost):
-    """`[x for x in xs if P]`."""
+    """Return the entry `[x for x in xs if P]`."""
     old, test = loop.source.clause, entry.at(OR + 1)
     test = f"{old[2]} and {test}" if old else entry.at(OR)
     head = old[1] if old else f"for {loop.target} in {loop.source.loop}"
@@ -158,12 +158,12 @@ def filter_items(loop, entry, cost):
 
 
 def call_with(name, ending=""):
-    """`name(E for x in xs)`."""
+    """Return a writer of `name(E for x in xs)`."""
     return lambda loop, entry, cost: Entry(f"{name}({entry.text} {loop.head}{ending})", 9, cost)
 
 
 def call_with_key(name):
-    """`name(xs, key=lambda x: E)`."""
+    """Return a writer of `name(xs, key=lambda x: E)`."""
 
     def write(loop, entry, cost):
         return Entry(f"{name}({loop.source.loop}, key={_key(loop.target, entry.text)})", 9, cost)
@@ -172,7 +172,7 @@ def call_with_key(name):
 
 
 def _key(name, text):
-    """A function of one argument, by its name where it has one."""
+    """Return a function of one argument as text: its name if the text is a plain call of it, else a lambda."""
     head, call, _ = text.partition(f"({name})")
     is_simple = call and text == head + call and head.replace(".", "").isidentifier() and name not in head.split(".")
     return head if is_simple else f"lambda {name}: {text}"
@@ -187,7 +187,7 @@ def _count(loop, entry, cost):
 
 
 def table(loop, entry, cost):
-    """`{x: E for x in xs}`."""
+    """Return the entry `{x: E for x in xs}`."""
     return Entry(f"{{{loop.item}: {entry.text} {loop.head}}}", 9, cost)
 
 
@@ -231,13 +231,15 @@ LIFTS = (
     (_orders, True, lambda items, keys: items[keys.index(max(keys))], call_with_key("max")),
     (_orders, True, lambda items, keys: items[keys.index(min(keys))], call_with_key("min")),
 )  # fmt: skip
-"""Kinds of the inner expression, whether it is a key, the outer value, and how it is written."""
+"""Rows: check of the inner expression's kind, whether the expression is a sort key, function of the outer value,
+writer.
+"""
 
 
 LIFTED_TO = 6
-"""Inner expressions up to this cost are made into outer ones."""
+"""Maximum cost of the inner expressions that are made into outer ones."""
 LOOPS = (12, 3, 0)
-"""How many loops a context has, by its depth; those of goals come besides."""
+"""Number of loops of a context, by its depth; loops for goals are extra."""
 SOURCE_COST = (4, 2, 0)
 LIFTED, LIFTED_COST = 8, 3
 
@@ -248,12 +250,12 @@ class Context:
     Args:
         variables: pairs of name and vector.
         constants: triples of text, value and cost.
-        search: shares the time, and counts what is tried.
-        depth: how many loops it lies in.
-        names: taken by variables around it.
-        outer: entries of the context around it, with their values lifted to its examples.
-        weight: how much of the time it should have, compared with others.
-        around: the loop whose context it is.
+        search: shares the time, and counts tried expressions.
+        depth: number of loops around the context.
+        names: names that variables around it use.
+        outer: entries of the context around it, with their values lifted to this context's examples.
+        weight: share of the time, relative to other contexts.
+        around: the loop whose inner context this is.
     """
 
     def __init__(self, variables, constants, search, *, depth=0, names=frozenset(), outer=(), weight=1.0, around=None):
@@ -272,11 +274,11 @@ class Context:
 
     @property
     def reached(self):
-        """The cost up to which all entries are there."""
+        """Cost up to which all entries exist."""
         return self.bank.reached
 
     def step(self):
-        """Grow a little; returns whether a level was completed."""
+        """Grow a little; return whether a level was completed."""
         if self._growing is None:
             self._growing = self._level()
         try:
@@ -299,14 +301,14 @@ class Context:
             self.loops.append(self.loop(entry))
 
     def loop(self, entry):
-        """The loop over an entry; the same one each time."""
+        """Return the loop over an entry; the same loop each time."""
         if entry not in self._by_source:
             self._by_source[entry] = new_loop = Loop(entry, self, self._inside)
             self.search.open(new_loop.inner)
         return self._by_source[entry]
 
     def _inside(self, variables, loop):
-        """The context of a loop."""
+        """Make the inner context of a loop."""
         owner = loop.owner
         seen = [(name, values) for name, values in self.variables if ERR not in values]
         outer = [_lift_entry(Entry(name, 9, 1, values), owner) for name, values in seen]
@@ -319,7 +321,7 @@ class Context:
 
 
 def _is_reordered(entry):
-    """Tell whether an entry has the items of another in other places or in other letters: few results depend on it."""
+    """Check whether an entry is another entry with its items in another order, form or case, which rarely matters."""
     text = entry.text
     if entry.kind == "str":
         return entry.cost > 1 and not text.endswith((".lower()", ".strip()"))

@@ -1,8 +1,8 @@
-"""Conditionals: expressions that are right for some of the examples are joined by predicates that tell these apart.
+"""Conditionals: joins expressions that are right for some of the examples, by predicates that separate the examples.
 
-Decision trees of expressions, in the manner of Alur, Radhakrishna and Udupa, “Scaling Enumerative Program Synthesis via
-Divide and Conquer” (TACAS 2017). Sets of examples are bits of an integer. A tree that only tables the examples is
-refused: it may not cost more than they are evidence for, and what is right for one example alone must be a plain value.
+These are decision trees of expressions, as in Alur, Radhakrishna and Udupa, “Scaling Enumerative Program Synthesis via
+Divide and Conquer” (TACAS 2017). Sets of examples are bits of an integer. A tree that only tabulates the examples is
+refused: the number of examples limits its cost, and a leaf for a single example must be a plain value.
 """
 
 import time
@@ -20,8 +20,8 @@ class PartialSolutions:
     """The smallest expression for each set of examples that it is right for, and the predicates.
 
     Args:
-        full: all examples.
-        most: how much a decision tree may cost: what the examples are evidence for.
+        full: the set of all examples.
+        most: maximum cost of a decision tree, which the number of examples justifies.
     """
 
     def __init__(self, full, most):
@@ -30,24 +30,24 @@ class PartialSolutions:
         self.changed = False
 
     def note(self, mask, entry):
-        """Note for which examples an expression is right."""
+        """Note the examples for which an expression is right."""
         previous = self.right.get(mask)
         if mask and (previous is None or entry.cost < previous.cost):
             self.right[mask] = entry
             self.changed = True
 
     def split(self, mask, entry):
-        """Note for which examples a predicate holds; entries come the cheapest first."""
+        """Note the examples for which a predicate holds; entries come in the order of cost."""
         if mask not in self.predicates and 0 < mask < self.full:
             self.predicates[mask] = entry
             self.changed = True
 
     def decide(self, constant_texts, within_s):
-        """The cheapest decision tree as an entry, or None.
+        """Return the cheapest decision tree as an entry, or None.
 
         Args:
-            constant_texts: texts of constants that the task speaks of.
-            within_s: how long it may be looked for.
+            constant_texts: texts of the constants that the task mentions.
+            within_s: seconds that the search for a tree may take.
         """
         if not self.changed:
             return None
@@ -71,7 +71,7 @@ class _TreeSearch:
         self.until = time.monotonic() + min(WITHIN_S, within_s)
 
     def best(self, left, depth, most):
-        """Cost and tree of the cheapest tree for a set of examples that costs at most so much.
+        """Return cost and tree of the cheapest tree for a set of examples that costs at most `most`.
 
         A tree is an entry, or a tuple of predicate, whether it must hold, and the trees for either case.
         """
@@ -101,7 +101,7 @@ class _TreeSearch:
         return best
 
     def leaf(self, wanted):
-        """The cheapest expression that is right for these examples, and not only for being a table's row."""
+        """Return the cheapest expression that is right for these examples; for a single one only a plain value."""
         if wanted not in self.single:
             self.single[wanted] = next((e for mask, e in self.leaves if mask & wanted == wanted), None)
             entry = self.single[wanted]
@@ -111,7 +111,7 @@ class _TreeSearch:
 
 
 def conditional(tree, cost):
-    """The entry of a decision tree."""
+    """Return the entry of a decision tree."""
     expression = _expression(tree)
     entry = Entry(expression.text, expression.rank, cost, depends=True)
     entry.tree = _statements(tree)
@@ -119,12 +119,12 @@ def conditional(tree, cost):
 
 
 def _statements(tree):
-    """The tree in texts: a value, or condition, tree for where it holds, and tree for where not."""
+    """Return the tree as texts: a value, or a tuple of condition, tree if it holds, and tree if not."""
     if isinstance(tree, Entry):
         return tree.text
     predicate, holds, branch, other = tree
     if not isinstance(branch, Entry) and isinstance(other, Entry):
-        holds, branch, other = not holds, other, branch  # the short way out comes first
+        holds, branch, other = not holds, other, branch  # the short exit comes first
     return (_test(predicate, holds), _statements(branch), _statements(other))
 
 
@@ -136,7 +136,7 @@ def _expression(tree):
 
 
 def _choice(predicate, holds, value, other):
-    """One value where the predicate holds, another where not; in the words of logic where these are truth values."""
+    """Write `value` if the predicate holds, else `other`; with `and` or `or` if one of the two is a truth value."""
     for constant, rest, way in ((value, other, holds), (other, value, not holds)):
         if constant.text in {"True", "False"}:
             word, rank = ("or", OR) if constant.text == "True" else ("and", AND)
@@ -153,7 +153,7 @@ def _logical(left, word, rank, right):
 
 
 def negate(entry):
-    """The opposite of a predicate."""
+    """Return the negation of a predicate."""
     return Entry(f"not {entry.at(COMPARE)}", NOT, entry.cost)
 
 

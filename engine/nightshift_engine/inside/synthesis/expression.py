@@ -1,7 +1,7 @@
-"""Expressions with their texts and values, and the rules of the grammar that make them of others.
+"""Expressions with their texts and values, and the rules of the grammar that combine them.
 
-Texts are put together with no more parentheses than need be. A rule is a function on values, the kinds of arguments
-that it takes, and how it is written.
+Texts have no more parentheses than necessary. A rule is a function on values, the kinds of its arguments, and a
+template for its text.
 """
 
 import copy
@@ -10,7 +10,7 @@ from .kinds import inner
 
 OR, AND, NOT, COMPARE, SUM, PRODUCT, SIGN, POWER, ATOM = range(1, 10)
 TERNARY = 0
-"""Ranks of binding, the loosest first."""
+"""Ranks of operator precedence, the loosest first; `TERNARY` (0) is the loosest of all."""
 
 
 class Entry:
@@ -18,17 +18,17 @@ class Entry:
 
     Attributes:
         text: the expression.
-        rank: how tightly its outermost operator binds.
-        cost: its size, with what is unlikely counted double.
+        rank: the precedence of its outermost operator.
+        cost: its size; unlikely parts count double.
         vals: its vector.
-        kind: of the vector.
+        kind: the kind of the vector.
         partial: whether it raises for some example.
-        depends: whether the innermost loop's variable occurs in it.
-        loop: how it reads in a `for`, where that is shorter than `text`: `range(n)` for `list(range(n))`.
-        bare: how it reads as the only argument of a call: `f(x) for x in xs`.
-        clause: (expression, `for … in …`, condition) of a comprehension, so that another can be merged with it.
+        depends: whether it contains the innermost loop's variable.
+        loop: its text in a `for`, if shorter than `text`: `range(n)` for `list(range(n))`.
+        bare: its text as the only argument of a call: `f(x) for x in xs`.
+        clause: (names, `for … in …`, condition) of a comprehension that filters, so that another can be merged with it.
         constant: whether it is a constant.
-        tree: of a conditional: its condition and what it gives in either case, which may be trees again.
+        tree: of a conditional: its condition and the values in either case, which may be trees again.
     """
 
     __slots__ = (
@@ -41,29 +41,29 @@ class Entry:
         self.loop, self.bare, self.clause, self.tree = text, "", None, ()
 
     def at(self, rank):
-        """The text, in parentheses where it binds less tightly than `rank`."""
+        """Return the text, in parentheses if it binds less tightly than `rank`."""
         return self.text if self.rank >= rank else f"({self.text})"
 
     @property
     def alone(self):
-        """The text as the only argument of a call that takes any iterable."""
+        """The text as the only argument of a call that accepts any iterable."""
         return self.bare or self.loop
 
 
 LOOP, ALONE = "loop", "alone"
-"""Styles of an argument besides a rank: as in a `for`, and as the only argument of a call."""
+"""Styles of an argument other than a rank: as in a `for`, and as the only argument of a call."""
 
 NUMBERS = frozenset({"int", "float"})
 PLAIN = frozenset({"int", "float", "bool", "str"})
 
 
 def starts(*heads):
-    """A test of kinds by their beginning."""
+    """Return a check whether a kind starts with one of these heads."""
     return lambda kind: kind.startswith(heads)
 
 
 def items(test):
-    """A test of kinds of lists by the kind of their items."""
+    """Return a check whether a kind is a list whose items' kind passes `test`."""
     return lambda kind: kind.startswith("list[") and test(inner(kind))
 
 
@@ -95,14 +95,14 @@ class Rule:
 
     Args:
         template: the text, with `{0}`, `{1}` for the arguments.
-        function: computes a value from values; it raises where the expression would, and where a value gets too large.
+        function: computes a value from values; it raises if the expression would, or if a value gets too large.
         specs: names of `SPECS`, one for each argument.
         needs: the rank that each argument's text must have, or a style.
-        rank: that of the whole.
-        cost: how much larger than its arguments it counts.
-        commutes: whether the order of two arguments means nothing.
+        rank: the rank of the whole expression.
+        cost: the cost that the rule adds to the cost of its arguments.
+        commutes: whether the order of two arguments is irrelevant.
         fits: a further test of the arguments' kinds.
-        result: the kind of the value where it is always the same.
+        result: the kind of the value if it is always the same.
         loop: the template of the shorter form in a `for`.
     """
 
@@ -117,13 +117,13 @@ class Rule:
         self.result, self.loop = result, loop
 
     def costing(self, cost):
-        """The same rule at another cost."""
+        """Return a copy of the rule with another cost."""
         rule = copy.copy(self)
         rule.cost = cost
         return rule
 
     def write(self, parts, cost):
-        """The entry, without values, that applies the rule to others."""
+        """Return the entry, without values, that applies the rule to other entries."""
         texts = [_style(part, need) for part, need in zip(parts, self.needs, strict=True)]
         entry = Entry(self.template.format(*texts), self.rank, cost, depends=any(part.depends for part in parts))
         if self.loop:

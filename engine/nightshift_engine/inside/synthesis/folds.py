@@ -1,7 +1,7 @@
-"""Functions that keep a state while they loop: folds over a collection, sequences by the last two terms, while loops.
+"""Functions that keep state in a loop: folds over a collection, sequences by the last two terms, while loops.
 
-What happens in the middle of such a loop is not known, so no goal can be made of it. The step is enumerated instead on
-samples of states that may come up; each step is then run through the whole loop, bounded, for every example.
+The state in the middle of such a loop is unknown, so there can be no goal for it. Instead the step is enumerated on
+samples of states that may occur. Each step is then run through the whole loop, with limits, for every example.
 """
 
 import collections
@@ -22,7 +22,7 @@ SAMPLES = 14
 TURNS = 300
 SOURCES = 5
 STEPS, TESTS = 150, 80
-"""How many steps and conditions of a while loop are tried with each other."""
+"""Number of steps and of conditions of a while loop that are combined with each other."""
 UNBOUNDED = ("**", "range(", "factorial", "just(", "center(", "zfill(", "replace(", "prod(", "chr(", "' * ", "] * ")
 NUMBERS = (0, 1, 2, 3, 5, 8, 12, 40)
 STARTS = {
@@ -36,7 +36,7 @@ STARTS = {
 
 
 class Folds:
-    """All such functions, as something that a scheduler can let run in steps."""
+    """All such functions, as a task that a scheduler can run in steps."""
 
     goals, depth, around = (), 1, None
 
@@ -47,7 +47,7 @@ class Folds:
         self._running = self._all()
 
     def step(self):
-        """Go on for a while; returns whether a part was completed."""
+        """Continue for a while; always return True, which ends the time slice."""
         try:
             next(self._running)
         except StopIteration:
@@ -68,7 +68,7 @@ class Folds:
 
 
 class _Stateful:
-    """The base of the three kinds: samples of states, and trials of the expressions over them."""
+    """The base class of the three kinds: samples of states, and trials of the expressions over them."""
 
     def __init__(self, search, states):
         self.search = search
@@ -83,7 +83,7 @@ class _Stateful:
         self.context = Context([*states, *rest], search.constants, search, depth=2)
 
     def steps(self, cost, kind, *needed):
-        """The expressions of a cost and kind in which these variables occur; yields None in between."""
+        """Yield the expressions of a cost and kind that contain the variables `needed`; yield None in between."""
         while self.context.reached < cost:
             self.context.step()
             yield None
@@ -96,11 +96,11 @@ class _Stateful:
                 yield entry
 
     def make(self, text):
-        """The function of all variables that an expression is."""
+        """Compile an expression to a function of all variables."""
         return eval(f"lambda {', '.join(self.names)}: {text}", SPACE)  # noqa: S307 (in the sandbox; our own grammar)
 
     def try_out(self, run, text, cost):
-        """Run a loop on the examples, and take its text if it gives what is wanted for all."""
+        """Run a loop on the examples, and accept its text if it gives the wanted result for all."""
         self.search.counters.tried += 1
         try:
             right = all(
@@ -113,7 +113,7 @@ class _Stateful:
 
 
 def _is_bounded(entry):
-    """Tell whether an expression stays cheap for states that no sample had."""
+    """Check whether an expression stays cheap for states that are in no sample."""
     times = entry.kind not in {"int", "float", "bool"} and " * " in entry.text
     return not times and not any(part in entry.text for part in UNBOUNDED)
 
@@ -134,7 +134,7 @@ class Fold(_Stateful):
         self.items = None if not self.fit else eval(f"lambda {', '.join(search.parameters)}: {loop.source.text}", SPACE)  # noqa: S307
 
     def at(self, cost):
-        """The folds whose step has this cost."""
+        """Try the folds whose step has this cost; yield now and then."""
         if not self.fit or "result" in self.search.parameters:
             return
         for entry in self.steps(cost, self.kind, "result", self.item):
@@ -170,7 +170,7 @@ class Terms(_Stateful):
         super().__init__(search, states)
 
     def at(self, cost):
-        """The sequences whose step has this cost."""
+        """Try the sequences whose step has this cost; yield now and then."""
         if len(self.search.parameters) > 1 or {"last", "term"} & set(self.search.parameters):
             return
         for entry in self.steps(cost, "int", "last", "term"):
@@ -200,7 +200,7 @@ class Terms(_Stateful):
 
 
 class While(_Stateful):
-    """`while test: n = step; count += 1`, which gives the count or the last number."""
+    """`while test: n = step; count += 1`, which returns the count or the last number."""
 
     def __init__(self, search, name):
         self.name, self.index = name, search.parameters.index(name)
@@ -210,7 +210,7 @@ class While(_Stateful):
         self.moves, self.tests = [], []
 
     def at(self, cost):
-        """The loops whose step or test has this cost."""
+        """Try the loops whose step or test has this cost; yield now and then."""
         if "count" in self.search.parameters or cost > DEEPEST - 2:
             return
         moves, tests = [], []

@@ -1,11 +1,12 @@
-"""Goals: vectors that are wanted in a context, and how a goal is taken apart into goals for its parts.
+"""Goals: vectors that are wanted in a context, and the decomposition of a goal into goals for its parts.
 
-A goal of a function or of a loop's items keeps account of what is right for some of the examples, so that conditionals
-can be made of it. A part of another goal is looked up among the entries and among those to come, which costs nothing.
+A goal of a function or of a loop's items records which expressions are right for some of the examples, so that
+conditionals can be made from them. A part of another goal is only looked up among present and future entries, which
+costs nothing.
 
-A wanted collection or text is made by a loop over a collection that is there, or of parts put together. A wanted number
-is approached by inverses: if `a + E` is wanted and `a` is known, so is `E`. That halves the depth of the search for
-arithmetic: what is reached from the arguments meets what is reached from results.
+A wanted collection or text is made by a loop over an existing collection, or by joining parts. A wanted number is
+approached by inverses: if `a + E` is wanted and `a` is known, so is `E`. That halves the depth of the search for
+arithmetic: expressions built from the arguments meet values derived from the results.
 """
 
 from .context import Loop, filter_items, map_items, table
@@ -14,20 +15,20 @@ from .expression import PRODUCT, SIGN, SUM, Entry
 from .kinds import ERR, freeze, kind_of_vector
 
 MOST_PART_COST = 5
-"""Entries up to this cost are tried as sources and as operands of what is wanted."""
+"""Maximum cost of the entries that are tried as sources and operands of a wanted value."""
 DEEPEST = 4
 MOST_SOLUTIONS = 6
 
 
 class Part:
-    """A vector that is wanted of a context.
+    """A vector that is wanted in a context.
 
     Args:
-        context: where.
+        context: the context.
         values: the vector.
         deliver: called with each entry that has these values.
         search: admits goals and shares the time.
-        depth: how many goals stand above it.
+        depth: number of goals above it.
     """
 
     def __init__(self, context, values, deliver, search, depth):
@@ -44,18 +45,18 @@ class Part:
             self._follow()
 
     def _follow(self):
-        """Try all cheap entries, those to come included, as parts."""
+        """Try all cheap entries, present and future, as parts."""
         for entry in list(self.context.bank.all(MOST_PART_COST)):
             self.take_part(entry)
         self.context.bank.cheap.append(self.take_part)
 
     def take_part(self, entry):
-        """Make the smaller goals that are left with an entry as a part of the solution."""
+        """Make the smaller goals that remain with an entry as a part of the solution."""
         if self.solved == 0:
             decompose(self, entry)
 
     def part(self, values, deliver):
-        """Make a goal of a part, in the same context."""
+        """Make a goal for a part, in the same context."""
         return Part(self.context, values, deliver, self.search, self.depth + 1)
 
     def deliver(self, entry):
@@ -67,12 +68,13 @@ class Part:
 
 
 class Goal(Part):
-    """A goal that may be met by a conditional.
+    """A goal that a conditional may meet.
 
     Args:
-        loose: numbers may be of another type.
-        same: whether a value is the wanted one of the example with a number, where that is not plain equality.
-        evidence: how large a conditional may be.
+        loose: True if an int and a float count as equal.
+        same: called with an example's number and a value; checks whether the value is the wanted one, if plain equality
+            does not suffice.
+        evidence: maximum cost of a conditional.
     """
 
     def __init__(self, context, values, deliver, search, depth, *, loose=False, same=None, evidence=0):
@@ -94,7 +96,7 @@ class Goal(Part):
             self._follow()
 
     def take_part(self, entry):
-        """Make the smaller goals that are left with an entry as a part of the solution."""
+        """Make the smaller goals that remain with an entry as a part of the solution."""
         if self.solved == 0:
             if self.kind in {"int", "float"}:
                 invert(self, entry)
@@ -102,7 +104,7 @@ class Goal(Part):
                 decompose(self, entry)
 
     def see(self, entry):
-        """Look at a new entry of the context: for which examples it is right."""
+        """Note the examples for which a new entry of the context is right."""
         if entry.kind == "bool" and not entry.partial:
             self.partials.split(_mask(entry.vals), entry)
         if entry.kind in self.kinds or "*" in entry.kind or entry.kind in {"list[]", "dict[,]", "set[]"}:
@@ -112,7 +114,7 @@ class Goal(Part):
             self.partials.note(right, entry)
 
     def _right(self, entry):
-        """The examples for which an entry has the wanted value."""
+        """Return the set of examples for which an entry has the wanted value."""
         right = 0
         for number, (value, wanted) in enumerate(zip(entry.vals, self.values, strict=True)):
             if (value == wanted or (self.same and self.same(number, value))) and value is not ERR:
@@ -120,7 +122,7 @@ class Goal(Part):
         return right
 
     def compose(self):
-        """Try to join what is right for some of the examples."""
+        """Try to join expressions that are right for some of the examples into a conditional."""
         if not self.solved and len(self.values) > 2:
             entry = self.partials.decide(self.search.constant_texts, self.search.left_s / 3)
             if entry is not None:
@@ -139,12 +141,12 @@ def _mask(values):
 
 
 MOST_ATTEMPTS = 12
-"""How many loops, or beginnings and ends, one goal may try."""
+"""Maximum number of loops, prefixes and suffixes that one goal may try."""
 SEPARATORS = ("", " ", ", ", ",", "-", "_", "\n", ".", ":", "/", "|", ";")
 
 
 def split(goal):
-    """Make goals of parts that need no entry: a text's words and letters, a tuple's places."""
+    """Make goals for parts that need no entry: the words or letters of a text, the items of a tuple."""
     if goal.kind == "str":
         for separator in SEPARATORS:
             _split_text(goal, separator)
@@ -160,7 +162,7 @@ def _split_text(goal, separator):
 
 
 class TupleParts:
-    """The goals for the places of a tuple; delivers when each has a solution."""
+    """The goals for the items of a tuple; delivers once each has a solution."""
 
     def __init__(self, goal):
         size = len(goal.values[0])
@@ -170,7 +172,7 @@ class TupleParts:
                 goal.part([value[index] for value in goal.values], lambda entry, index=index: self.take(index, entry))
 
     def take(self, index, entry):
-        """A place is solved."""
+        """Keep the first solution for an item, and deliver the tuple once all items have one."""
         if self.parts[index] is None:
             self.parts[index] = entry
             if all(part is not None for part in self.parts):
@@ -179,7 +181,7 @@ class TupleParts:
 
 
 def decompose(goal, entry):
-    """Make the goals that an entry leads to."""
+    """Make the goals that result from using an entry."""
     if goal.attempts >= MOST_ATTEMPTS:
         return
     head = goal.kind.partition("[")[0]
@@ -193,7 +195,7 @@ def decompose(goal, entry):
 
 
 def _add_loop_goal(goal, entry, wanted, write):
-    """A goal for the items of a loop."""
+    """Make a goal for the items of a loop."""
     loop = goal.context.loop(entry)
     flat = [item for part in wanted for item in part]
     if loop.inner.depth > 2 or len(flat) != len(loop.flat):
@@ -209,7 +211,7 @@ def _add_loop_goal(goal, entry, wanted, write):
 
 
 def _remainder_goals(goal, entry):
-    """A goal for what is left of a text before or after one that is known."""
+    """Make goals for the rest of a text or list whose prefix or suffix is known."""
     pairs = list(zip(goal.values, entry.vals, strict=True))
     if any(len(value) < len(part) for value, part in pairs):
         return
@@ -228,7 +230,7 @@ def _add(left, right):
 
 
 def by_item(goal, entry):
-    """A list as long as the collection: what each item must become."""
+    """Return what each item must become, for a list as long as the collection; else None."""
     for value, items in zip(goal.values, entry.vals, strict=True):
         if items is ERR or len(items) != len(value):
             return None
@@ -236,7 +238,7 @@ def by_item(goal, entry):
 
 
 def by_choice(goal, entry):
-    """A part of the collection in its order: which items stay."""
+    """Return which items stay, for a list that is a subsequence of the collection; else None."""
     wanted = []
     for value, items in zip(goal.values, entry.vals, strict=True):
         if items is ERR or len(items) < len(value):
@@ -249,7 +251,7 @@ def by_choice(goal, entry):
 
 
 def _match_items(value, items):
-    """Tell the items that a sequence has, in its order; None where it has others."""
+    """Mark the items that form the subsequence `value`; None if `value` is not a subsequence."""
     left, matches = [freeze(item) for item in reversed(value)], []
     for item in items:
         same = bool(left) and left[-1] == freeze(item)
@@ -260,7 +262,7 @@ def _match_items(value, items):
 
 
 def by_name(goal, entry):
-    """A dict whose keys are the items: what each key's value is."""
+    """Return the value of each key, for a dict whose keys are the items; else None."""
     wanted = []
     for value, items in zip(goal.values, entry.vals, strict=True):
         if items is ERR or not _hashable(items) or set(items) != set(value):
@@ -270,7 +272,7 @@ def by_name(goal, entry):
 
 
 def by_second(goal, entry):
-    """A dict whose keys are the second parts of pairs: what each key's value is."""
+    """Return the value of each key, for a dict whose keys are the second parts of pairs; else None."""
     wanted = []
     for value, items in zip(goal.values, entry.vals, strict=True):
         if items is ERR or not _pairs(items) or {item[1] for item in items} != set(value):
@@ -289,7 +291,7 @@ def _turn(loop, entry, cost):
 
 
 def by_presence(goal, entry):
-    """A set of some of the items: which of them."""
+    """Return which items are in a set of some of the items; else None."""
     wanted = []
     for value, items in zip(goal.values, entry.vals, strict=True):
         if items is ERR or not _hashable(items) or not value <= set(items):
@@ -310,19 +312,19 @@ def _choose(loop, entry, cost):
 
 
 LOOP_RULES = {"list": (by_item, by_choice), "dict": (by_name, by_second), "set": (by_presence,)}
-"""How a loop may make a collection of a kind: what is wanted of each item, and how the whole is written."""
+"""Ways in which a loop may make a collection: each returns the wanted value per item, and the writer."""
 
 
 # Numbers.
 
 
 MOST_OPERANDS = 160
-"""How many operands are tried for one goal."""
+"""Maximum number of operands that are tried for one goal."""
 OPERAND_COST = 3
 
 
 def invert(goal, entry):
-    """Wait for what gives the goal together with an entry."""
+    """Subscribe to values that give the goal when combined with an entry."""
     if (
         entry.kind not in {"int", "float"}
         or entry.cost > OPERAND_COST
@@ -350,7 +352,7 @@ def _values(function, values, operands):
 
 
 def _divide(value, operand):
-    """The quotient; of whole numbers a whole one."""
+    """Return the quotient; an int if two ints divide evenly."""
     if type(value) is int and type(operand) is int:
         quotient, rest = divmod(value, operand)
         if rest == 0:
@@ -375,4 +377,4 @@ INVERSES = (
     (lambda value, a: value * a, _write("{partner} / {entry}", PRODUCT, PRODUCT, SIGN)),
     (lambda value, a: a / value, _write("{entry} / {partner}", PRODUCT, SIGN, PRODUCT)),
 )
-"""The value that the other operand must have, and how the whole is written."""
+"""Rows: function from the wanted value and the known operand to the other operand, and the writer."""

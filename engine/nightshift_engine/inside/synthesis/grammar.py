@@ -1,6 +1,6 @@
 """The grammar: arithmetic, comparisons, collections, and functions of `math` and `itertools`.
 
-In the place of operators that could take forever or fill the memory stand functions that refuse large values.
+Operators that could run forever or fill the memory are replaced by functions that refuse large values.
 """
 
 import collections
@@ -14,29 +14,29 @@ from .kinds import LONG, inner
 
 MOST_POWER, MOST_BASE = 64, 1 << 20
 TURNS = 200
-"""How long a `range` may be: what loops over it is evaluated thousands of times."""
+"""Maximum length of a `range`: loops over it are evaluated thousands of times."""
 
 
 class Refused(Exception):
-    """The value would be too large."""
+    """Raised when a value would be too large."""
 
 
 def times(left, right):
-    """A product of numbers."""
+    """Multiply numbers."""
     if type(left) is int and type(right) is int and left.bit_length() + right.bit_length() > 200:
         raise Refused
     return left * right
 
 
 def repeat(text, count):
-    """A sequence several times."""
+    """Repeat a sequence."""
     if len(text) * count > LONG:
         raise Refused
     return text * count
 
 
 def power(base, exponent):
-    """A power of numbers, real and small."""
+    """Raise a number to a power; refuse large operands and complex results."""
     if not (-MOST_POWER <= exponent <= MOST_POWER and -MOST_BASE <= base <= MOST_BASE):
         raise Refused
     value = base**exponent
@@ -46,54 +46,54 @@ def power(base, exponent):
 
 
 def join(left, right):
-    """Two sequences after each other."""
+    """Concatenate two sequences."""
     if len(left) + len(right) > LONG:
         raise Refused
     return left + right
 
 
 def counting(*bounds):
-    """The list of a range."""
+    """Return a range as a list."""
     if len(range(*bounds)) > TURNS:
         raise Refused
     return list(range(*bounds))
 
 
 def up_to(last):
-    """The list of 1 to `last`."""
+    """Return the list of 1 to `last`."""
     return counting(1, last + 1)
 
 
 def factorial(number):
-    """A factorial that is not huge."""
+    """Return the factorial of a number up to 40."""
     if number > 40:
         raise Refused
     return math.factorial(number)
 
 
 def product(numbers):
-    """A product of a list that is not huge."""
+    """Return the product of at most 60 numbers."""
     if len(numbers) > 60:
         raise Refused
     return math.prod(numbers)
 
 
 def glue(separator, texts):
-    """Texts with a separator between them."""
+    """Join texts with a separator."""
     if sum(map(len, texts)) + len(separator) * len(texts) > LONG:
         raise Refused
     return separator.join(texts)
 
 
 def swap(text, old, new):
-    """A text with other parts."""
+    """Replace parts of a text; the replacement has at most 20 characters."""
     if len(new) > 20:
         raise Refused
     return text.replace(old, new)
 
 
 def pad_with(method):
-    """A method that pads a text to a width."""
+    """Return a method that pads a text to a width, limited to widths up to 200."""
 
     def pad(text, width, *filling):
         if width > 200:
@@ -104,32 +104,32 @@ def pad_with(method):
 
 
 def flat(parts):
-    """The items of the items."""
+    """Flatten a collection of collections into a list."""
     return list(itertools.chain.from_iterable(parts))
 
 
 def runs(items):
-    """Runs of equal items, as lists."""
+    """Split items into runs of equal items, as lists."""
     return [list(group) for _, group in itertools.groupby(items)]
 
 
 def alike(left, right):
-    """Tell whether values of two kinds may sensibly be compared."""
+    """Check whether comparing values of two kinds makes sense."""
     return left == right or {left, right} <= NUMBERS
 
 
 def holds(item, many):
-    """Tell whether a collection of one kind may hold items of the other."""
+    """Check whether a collection of the kind `many` may hold items of the kind `item`."""
     return item == many == "str" or (many != "str" and inner(many) in (item, "", "*"))
 
 
 def same_lists(left, right):
-    """Tell whether lists of two kinds may be put together."""
+    """Check whether lists of two kinds may be concatenated."""
     return left == right or "list[]" in (left, right)
 
 
 def takes(many, item):
-    """As `holds`, the collection first."""
+    """Check as `holds` does, with the collection first."""
     return holds(item, many)
 
 
@@ -311,26 +311,26 @@ HINTS = {
     "distinct": "fromkeys", "divisor": "gcd", "duplicates": "fromkeys", "frequency": "Counter", "often": "count",
     "root": "sqrt", "running": "accumulate", "runs": "groupby", "transpose": "zip(*", "unique": "fromkeys",
 }  # fmt: skip
-"""Words of a task that make a rule likely which does not have the same name."""
+"""Words of a task that make a rule likely although the rule does not contain the word."""
 
 
 def list_hints(words):
-    """Parts of the texts of rules that the words of a task make likely."""
+    """List the parts of rule texts that the words of a task make likely."""
     return {HINTS[word] for word in words if word in HINTS} | {word for word in words if len(word) > 3}
 
 
 UNLIKELY_WITHOUT = {
     "float": ("{0} / {1}", "float(", "sqrt(", "hypot("), "str": ("str(", "chr(", "bin("), "dict": ("dict(", "Counter("),
 }  # fmt: skip
-"""List the rules that lead to values of a kind, which is unlikely where neither arguments nor results are of it."""
+"""Templates of rules that lead to a kind. They are unlikely if neither arguments nor results are of that kind."""
 
 
 def rules(words, heads=frozenset(UNLIKELY_WITHOUT)):
-    """The rules for a task: those that its words speak of cost less, those that lead to kinds it has not cost more.
+    """Return the rules for a task; likely ones (by its words) cost less, those for kinds that it does not have more.
 
     Args:
-        words: of the task.
-        heads: the kinds of all its arguments and results, without what stands in brackets.
+        words: the words of the task.
+        heads: the kinds of all its arguments and results, without the part in brackets.
     """
     likely = list_hints(words)
     odd = [part for head, parts in UNLIKELY_WITHOUT.items() if head not in heads for part in parts]

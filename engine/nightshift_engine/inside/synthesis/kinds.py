@@ -1,13 +1,13 @@
-"""The kinds of values, as texts such as `list[int]`, and the keys by which equal vectors of values are known.
+"""The kinds of values, as texts such as `list[int]`, and the keys that identify equal vectors of values.
 
-A *vector* holds the value of an expression for each example. `ERR` stands where the expression raises.
+A *vector* holds the value of an expression for each example. `ERR` is the value if the expression raises.
 """
 
 import itertools
 
 
 class Error:
-    """The value of an expression that raises; there is one."""
+    """The value of an expression that raises; a singleton."""
 
     __slots__ = ()
 
@@ -17,15 +17,15 @@ class Error:
 
 ERR = Error()
 BIG = 1 << 200
-SAMPLE = 3  # items of a list of collections that are looked at
-LONG = 2000  # items or characters of a value
+SAMPLE = 3  # number of items that are looked at in a list of collections
+LONG = 2000  # maximum number of items or characters of a value
 SCALARS = {int: "int", float: "float", bool: "bool", str: "str", type(None): "none", Error: "err"}
 LISTS = frozenset({"list[int]", "list[str]", "list[bool]", "list[]"})
 FLAT = frozenset({"int", "float", "bool", "str", "none"})
 
 
 def kind_of(value):
-    """The kind of one value."""
+    """Return the kind of one value."""
     scalar = SCALARS.get(type(value))
     if scalar:
         return scalar
@@ -44,7 +44,7 @@ def kind_of(value):
 
 
 def common(kinds):
-    """The kind that holds all of these: `*` where they are mixed, nothing where there are none."""
+    """Return the kind that covers all of these: `*` if they are mixed, empty if there are none."""
     members = set(kinds) - {"", "err"}
     if len(members) <= 1:
         return members.pop() if members else ""
@@ -60,7 +60,7 @@ def common(kinds):
 
 
 def kind_of_vector(values):
-    """The kind of a vector."""
+    """Return the kind of a vector."""
     types = set(map(type, values))
     types.discard(Error)
     if len(types) == 1:
@@ -71,7 +71,7 @@ def kind_of_vector(values):
 
 
 def inner(kind):
-    """The kind of the items of a collection."""
+    """Return the kind of the items of a collection."""
     if kind == "str":
         return "str"
     head, _, rest = kind.partition("[")
@@ -83,14 +83,14 @@ def inner(kind):
 
 
 def key(kind, values):
-    """A hashable stand-in for a vector of this kind; text is made of what is nested, since that is fast."""
+    """Return a hashable key for a vector of this kind; nested values become text, which is fast."""
     if kind in FLAT:
         return tuple(values)
     return tuple([tuple(v) if v is not ERR else v for v in values]) if kind in LISTS else repr(values)
 
 
 def freeze(value):
-    """A hashable stand-in for a value, different for values of different types."""
+    """Return a hashable key for a value, different for values of different types."""
     kind = type(value)
     if kind in SCALARS:
         return value if kind is not bool and kind is not float else (kind, value)
@@ -104,7 +104,7 @@ def freeze(value):
 
 
 def small(value):
-    """Tell whether a value may be kept: nothing endless, nothing huge."""
+    """Check that a value is small enough to keep."""
     kind = type(value)
     if kind is int or kind is float:
         return -BIG < value < BIG

@@ -1,9 +1,9 @@
-"""Runs the tests with a recorder in the place of the function that is to be found, and reports what calls must give.
+"""Runs the tests with a recorder in place of the wanted function, and reports the results that calls must give.
 
-The recorder returns a `Probe` in the place of a result: it learns from comparisons what is expected, and says yes.
-Where a truth value must be answered (`assert f(x)`), a test is run several times: each time a truth value that was
-answered wrongly, so that the test failed, is answered the other way. Only what a test was content with is reported,
-except for the last question before a failure.
+The recorder returns a `Probe` in place of a result. The probe learns the expected value from comparisons and answers
+yes. If a truth value is needed (`assert f(x)`), a test is run several times: each time the test fails, the last truth
+value that can still be changed is answered the other way. If the last run of a test passed, all its known results are
+reported; if it failed, all but the last one.
 """
 
 import copy
@@ -18,27 +18,27 @@ from nightshift_inside import session, values
 
 
 class UnknownResult(Exception):
-    """A test asks for something that depends on a result that is not known."""
+    """Raised when a test needs a value that depends on an unknown result."""
 
 
 class Unknown:
-    """The value of a call of which nothing is known yet."""
+    """The value of a call whose result is not known yet."""
 
 
 UNKNOWN = Unknown()
 
 
 class Call:
-    """A call that a test made: packed arguments, and what is known of its result: its value, or its truth alone."""
+    """A call that a test made: packed arguments, and the known result: its value, or only its truth value."""
 
     def __init__(self, packed):
         self.packed, self.value, self.near, self.truth = packed, UNKNOWN, None, None
 
 
 class Oracle:
-    """Answers the questions of one run of a test for the truth of results: first as given, then with yes.
+    """Answers questions for truth values in one run of a test: first with the given answers, then with yes.
 
-    `asked` counts them; `notes` are calls whose results became known, `calls` all, the latest last.
+    `asked` counts the questions; `notes` holds the calls whose results became known, `calls` all calls, latest last.
     """
 
     def __init__(self, answers=(), raising=None):
@@ -46,14 +46,14 @@ class Oracle:
         self.calls, self.notes, self.calls_by_text = [], [], {}
 
     def decide(self):
-        """The next answer."""
+        """Return the next answer."""
         if self.asked == len(self.answers):
             self.answers.append(True)
         self.asked += 1
         return self.answers[self.asked - 1]
 
     def call(self, packed):
-        """Note a call; the same arguments have the same result."""
+        """Record a call; the same arguments give the same `Call`."""
         text = values.as_json(packed)
         if text not in self.calls_by_text:
             self.calls_by_text[text] = Call(packed)
@@ -62,7 +62,7 @@ class Oracle:
 
 
 class Probe:
-    """A result that is not known."""
+    """A result that is not known yet."""
 
     __hash__ = None
 
@@ -98,10 +98,10 @@ class Probe:
         return call.truth
 
     def read_value(self):
-        """The value, if it is known by now.
+        """Return the value if it is known.
 
         Raises:
-            UnknownResult: it is not known.
+            UnknownResult: the value is not known.
         """
         if self._call.value is UNKNOWN:
             raise UnknownResult
@@ -112,7 +112,7 @@ class Probe:
 
 
 def _unwrap(other):
-    """The value that another object stands for, and the tolerances where it is an approximate one."""
+    """Return the value that another object represents, and its tolerances if it is an approximate value."""
     if isinstance(other, Probe):
         return other._call.value, None  # noqa: SLF001 (of the same class)
     if type(other).__name__.startswith("Approx") and hasattr(other, "expected"):
@@ -121,7 +121,7 @@ def _unwrap(other):
 
 
 def _tolerances(approx):
-    """The relative and the absolute tolerance of `pytest.approx`, with its usual ones."""
+    """Return the relative and the absolute tolerance of `pytest.approx`, with its defaults."""
     usual = 1e-6 if approx.abs is None else 0.0
     return [float(usual if approx.rel is None else approx.rel), float(1e-12 if approx.abs is None else approx.abs)]
 
@@ -143,14 +143,14 @@ for _name in (
 
 
 def isinstance_(value, kinds):
-    """`isinstance` for tests: of a result that is not known it says yes."""
+    """Replace `isinstance` in tests: for an unknown result it returns True."""
     if type(value) is Probe:
         return value._call.value is UNKNOWN or isinstance(value._call.value, kinds)  # noqa: SLF001 (our own)
     return isinstance(value, kinds)
 
 
 RUNS = 60
-"""How often one test may be run."""
+"""Maximum number of runs of one test."""
 MOST = 400
 _state = {"oracle": None, "name": "", "signature": None}
 _PATTERN = re.compile(r"""Expected regex: r?['"](.+)['"]|^['"](.+)['"] does not match ['"]""", re.MULTILINE)
@@ -158,7 +158,7 @@ _NOT_RAISED = re.compile(r"DID NOT RAISE (?:<class ')?\(?(?:\w+\.)*(\w+)|(\w+) n
 
 
 def install(space, name):
-    """Put the recorder in the place of a function of a module; the module's own text calls this."""
+    """Replace a function of a module by the recorder; a line appended to the module calls this."""
     function = space.get(name)
     if function is None:
         return
@@ -192,20 +192,20 @@ def _call(signature, arguments, named):
 
 
 def _opaque(packed):
-    """Tell whether some part is no plain data."""
+    """Check whether some part is not plain data."""
     if type(packed) is not list:
         return False
     return packed[0] in {"o", "u"} or any(map(_opaque, packed[1:]))
 
 
 class Plugin:
-    """The plugin that runs each test as often as it takes."""
+    """The pytest plugin that runs each test as often as necessary."""
 
     def __init__(self, events, until):
         self._events, self._until, self._reported = events, until, set()
 
     def pytest_collection_modifyitems(self, items):
-        """Have each test run by us."""
+        """Wrap each test, so that the plugin runs it."""
         for item in items:
             item.runtest = self._wrap(item, item.runtest)
 
@@ -218,7 +218,7 @@ class Plugin:
         return run
 
     def _run_until_passed(self, item, runtest):
-        """Run a test with other answers until it passes; returns what it failed of in the end."""
+        """Run a test with changing answers until it passes; return its last error, or None."""
         oracle, error = Oracle(), None
         for _ in range(RUNS):
             oracle = Oracle(oracle.answers[: oracle.asked], oracle.raising)
@@ -258,7 +258,7 @@ class Plugin:
 
 
 def _learn(call):
-    """Return the known result of a call, and how it became known."""
+    """Return how the result of a call became known, and the result."""
     if call.value is UNKNOWN:
         return "holds", call.truth
     if isinstance(call.value, Exception):
@@ -267,7 +267,7 @@ def _learn(call):
 
 
 def _flip_last_answer(oracle, error):
-    """Change the answers for another run; returns whether there is another way."""
+    """Change the answers for another run; return whether there is another possibility."""
     if oracle.calls and _raises(oracle, str(error), len(oracle.calls) - 1):
         return True
     del oracle.answers[oracle.asked :]
@@ -281,7 +281,7 @@ def _flip_last_answer(oracle, error):
 
 
 def _raises(oracle, error_text, last):
-    """Have the last call raise where that was missing, with the message that was missing; returns whether it is new."""
+    """Make the last call raise the missing exception, with the missing message; return whether that is new."""
     missing, pattern = _NOT_RAISED.search(error_text), _PATTERN.search(error_text)
     if missing and last not in oracle.raising:
         kind = getattr(sys.modules["builtins"], missing[1] or missing[2], None)
@@ -296,10 +296,10 @@ def _raises(oracle, error_text, last):
 
 
 def run(config, events, libraries, seconds):
-    """Run the tests that `config` names; what is learned goes to `events`, a line of JSON a call.
+    """Run the tests that `config` names; the results go to `events`, one line of JSON per call.
 
-    A line is the packed arguments, how (`gives`, `holds` or `raises`), the packed result, its truth, or name
-    and message of the exception, and the tolerances (relative, absolute) or None.
+    A line holds the packed arguments, how (`gives`, `holds` or `raises`), the packed result (or its truth value, or
+    name and message of the exception), and the tolerances (relative, absolute) or None.
     """
     session.prepare(config, libraries)
     plugin = Plugin(events, time.monotonic() + seconds)

@@ -1,6 +1,6 @@
-"""The search: shares the time between contexts, collects what fits every example, and ends in time.
+"""The search: shares the time between contexts, collects the bodies that fit every example, and ends in time.
 
-A solution is written as the statements of a body, and these are tried on every example.
+A solution is written as the statements of a body, which are run on every example.
 """
 
 import ast
@@ -17,18 +17,18 @@ from .grammar import rules
 from .kinds import freeze, kind_of
 
 EXAMPLES = 14
-"""How many examples the vectors hold; the others are tried on what fits these."""
+"""Number of examples in a vector; the other examples are tried on solutions for these."""
 GOALS = 400
 SLICE_S = 0.005
 FOLDING = 0.6
-"""A process that gives the outermost expressions more of its time than this leaves folds to another."""
+"""Share of time for the outermost expressions. A process at or above it leaves folds to another process."""
 LOOP_GOAL_WEIGHT = 8
-"""How much more of the time a loop gets of which it is known what it must give."""
+"""Factor for the time of a loop's context once it has a goal."""
 MOST_WAITING = 40
 LEAST_SHARE = 0.3
-"""The share of the time that is spent at least where what was found is larger than all that was tried."""
+"""Share of the time after which a solution ends the search, even if smaller expressions are untried."""
 GRACE, GRACE_S = 0.3, 0.7
-"""How much longer is looked for something smaller than the first solution: a share of its time, and seconds."""
+"""Extra time for a smaller solution after the first one: a share of the time until then, plus seconds."""
 HIGHEST = 30
 
 
@@ -37,11 +37,11 @@ class Search:
 
     Args:
         task: names of the parameters, examples (arguments and result), constants (text, value, cost), texts of known
-            constants, and whether numbers may be of another type.
-        share: how much of the time the outermost context gets, from 0 to 1.
+            constants, and whether an int and a float may count as equal.
+        share: share of the time for the outermost context, from 0 to 1.
         report: called with the statements of each solution, their size and the number of expressions tried.
-        stopped: tells in a word why it must end, if it must.
-        clock: by which seconds it shares its time, and ends.
+        stopped: returns the reason why the search must end, or an empty text.
+        clock: returns the seconds by which the search shares its time and ends.
     """
 
     def __init__(self, task, share, report, stopped, clock=time.monotonic):
@@ -70,7 +70,7 @@ class Search:
         self.guards = Guards(self, self.raising, self._guard) if self.raising else None
 
     def admits(self, context, frozen):
-        """Tell whether a goal is new, and the number of goals not exhausted."""
+        """Check that a goal is new and the number of goals is not exhausted; register it."""
         key = (id(context), tuple(frozen))
         if key in self._goals or len(self._goals) >= GOALS:
             return False
@@ -78,37 +78,37 @@ class Search:
         return True
 
     def add_loop_goal(self, context, values, deliver, depth):
-        """Make a goal for the items of a loop, and give its context more of the time."""
+        """Make a goal for the items of a loop, and give the loop's context more of the time."""
         if not context.goals:
             context.weight *= LOOP_GOAL_WEIGHT
             context.due = min(context.due, self.now + SLICE_S / context.weight)
         Goal(context, values, deliver, self, depth, evidence=min(2 * len(values), 3 * len(self.examples)))
 
     def open(self, context):
-        """Let a context take part in the sharing of time."""
+        """Add a context to the contexts that share the time."""
         if context not in self.contexts:
             context.due = self.now + SLICE_S / context.weight
             self.contexts.append(context)
 
     def take(self, entry):
-        """A solution for the used examples: keep it if it fits all of them."""
+        """Check a solution for the used examples on all examples, and keep it if it fits."""
         self.take_text(body(entry), entry.cost)
 
     def take_text(self, text, cost):
-        """As `take`, with the statements."""
+        """Keep the statements of a solution if they fit all examples; otherwise let them wait for the guards."""
         if len(self.waiting) < MOST_WAITING and not self._keep(text, cost):
             self.waiting[text] = cost
             if self.guards is not None and self.guards.complete:
                 self._guard()
 
     def _guard(self):
-        """Put the conditions for exceptions before what waits for them."""
+        """Put the conditions for exceptions before the waiting solutions."""
         for text, cost in self.waiting.items():
             self._keep(self.guards.text + text, cost)
         self.waiting.clear()
 
     def _keep(self, text, cost):
-        """Keep what fits all examples; returns whether it does."""
+        """Keep a body if it fits all examples; return whether it does."""
         text, examples = tidy(text), [*self.examples, *self.raising]
         right = text in self.solutions or fits(text, self.parameters, examples, self.loose)
         if right and text not in self.solutions:
@@ -119,7 +119,7 @@ class Search:
         return right
 
     def run(self, budget_s):
-        """Search until something was found and nothing smaller is likely; tells in a word why it ended."""
+        """Search until a solution was found and no smaller one is likely; return in a word why the search ended."""
         begun = self.clock()
         self.until = begun + budget_s
         while context := self._next():
@@ -140,17 +140,17 @@ class Search:
 
     @property
     def left_s(self):
-        """How much time is left."""
+        """Seconds that are left."""
         return self.until - self.clock()
 
     def _is_settled(self, now, begun, budget_s):
-        """Tell whether something was found, and what is smaller is unlikely to be found soon."""
+        """Check whether a solution was found and a smaller one is unlikely to be found soon."""
         if self.since is None or now - self.since < GRACE * (self.since - begun) + GRACE_S:
             return False
         return self.root.reached >= self.cheapest - 1 or now - begun > LEAST_SHARE * budget_s
 
     def _next(self):
-        """The context whose turn it is: the one that had least of the time it should have."""
+        """Return the context whose turn it is: the one that is furthest below its share of the time."""
         inner = [context for context in self.contexts if context.reached < HIGHEST and context is not self.root]
         spent = sum(context.spent_s for context in inner)
         if self.root.reached < HIGHEST and self.root.spent_s * (1 - self.share) <= spent * self.share + 0.05:
@@ -161,7 +161,7 @@ class Search:
 
 
 def _heads(values):
-    """The kinds of values and of what they hold, without what stands in brackets."""
+    """Yield the kinds of values and of the values inside them, without the part in brackets."""
     for value in values:
         yield kind_of(value).partition("[")[0]
         if isinstance(value, dict):
@@ -171,7 +171,7 @@ def _heads(values):
 
 
 def choose(examples):
-    """The examples for the vectors: small ones, and as many different results as can be."""
+    """Choose the examples for the vectors: small ones, with as many different results as possible."""
     if len(examples) <= EXAMPLES:
         return examples
     ordered = sorted(examples, key=lambda example: len(repr((example.arguments, example.wanted))))
@@ -186,11 +186,11 @@ def choose(examples):
 
 
 class Guards:
-    """The conditions, one for each kind of exception.
+    """The conditions under which the function raises, one for each exception.
 
     Args:
         search: shares the time.
-        raising: the examples whose calls raise; `wanted` is the exception's name and its message.
+        raising: the examples whose calls raise; `wanted` is the exception's name and message.
         ready: called when the last condition was found.
     """
 
@@ -209,7 +209,7 @@ class Guards:
 
     @property
     def complete(self):
-        """Whether all conditions are known."""
+        """True if all conditions are known."""
         return len(self.conditions) == len(self.kinds)
 
     @property
@@ -236,7 +236,7 @@ _OPPOSITE = {
 
 
 def body(entry):
-    """The statements of a function that gives what an entry stands for, without indentation."""
+    """Return the statements of a function that returns the value of an entry, without indentation."""
     if entry.tree and not _values(entry.tree) <= {"True", "False"}:
         return "\n".join(_lines(entry.tree))
     return f"return {entry.text}"
@@ -254,7 +254,7 @@ def _values(tree):
 
 
 def tidy(text):
-    """The same statements as a person would write the comparisons, with the imports that they need."""
+    """Return the statements with comparisons in the usual form, preceded by the imports that they need."""
     tree = _Tidier().visit(ast.parse(text))
     used = {
         node.value.id for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
@@ -269,7 +269,7 @@ def _is_wanted(error, name, message):
 
 
 class _Tidier(ast.NodeTransformer):
-    """Constants stand on the right of comparisons; `not a == b` is `a != b`."""
+    """Moves constants to the right of comparisons, and turns `not a == b` into `a != b`."""
 
     def visit_Compare(self, node):
         self.generic_visit(node)
@@ -292,19 +292,19 @@ def _is_constant(node):
 
 
 def size(text):
-    """How large statements are: the number of their nodes, constants twice."""
+    """Return the size of statements: the number of their nodes; constants count twice."""
     nodes = [node for node in ast.walk(ast.parse(text)) if not isinstance(node, ast.expr_context | ast.operator)]
     return len(nodes) + sum(isinstance(node, ast.Constant) for node in nodes)
 
 
 def fits(text, parameters, examples, loose):
-    """Tell whether a function with this body gives what every example says; it may not change its arguments.
+    """Check that a function with this body gives the result of every example and does not change its arguments.
 
     Args:
         text: the statements.
-        parameters: the names.
+        parameters: the names of the parameters.
         examples: the examples.
-        loose: whether whole and broken numbers are the same.
+        loose: True if an int and a float count as equal.
     """
     space = {}
     source = f"def found({', '.join(parameters)}):\n{textwrap.indent(text, '    ')}\n"

@@ -1,4 +1,4 @@
-"""The child that searches: reads the examples, searches with one or two processes, and reports what was found.
+"""The child that searches: reads the examples, searches with one or two processes, and reports the solutions.
 
 Events are lines of JSON: `["examples", count]`, `["found", statements, size, tried]`, and at the end of each process
 `["tried", count, cost reached, why it ended]`.
@@ -22,8 +22,8 @@ from .search import Search
 class Example:
     """One example.
 
-    `how` says what `wanted` is: `gives` the value, `holds` its truth alone, `raises` name and message of an exception.
-    `near` are the tolerances, relative and absolute, or None.
+    `how` is the meaning of `wanted`: `gives` for the value, `holds` for only its truth value, `raises` for name and
+    message of an exception. `near` holds the tolerances, relative and absolute, or None.
     """
 
     __slots__ = ("arguments", "how", "near", "wanted")
@@ -32,7 +32,7 @@ class Example:
         self.arguments, self.wanted, self.how, self.near = arguments, wanted, how, near
 
     def fits(self, value, *, loose=False):
-        """Tell whether a value is the wanted one; `loose` lets whole and broken numbers be equal."""
+        """Check whether a value is the wanted one; with `loose` an int and a float may be equal."""
         if self.near is not None and close(value, self.wanted, self.near):
             return True
         if loose and {type(value), type(self.wanted)} <= {int, float}:
@@ -41,7 +41,7 @@ class Example:
 
 
 def close(value, wanted, near):
-    """Tell whether a value lies near the wanted one, item by item."""
+    """Check whether a value is within the tolerances of the wanted one, item by item."""
     if type(wanted) in (int, float):
         number = type(value) in (int, float)
         return number and math.isclose(value, wanted, rel_tol=near[0], abs_tol=near[1])
@@ -55,7 +55,7 @@ def close(value, wanted, near):
 
 
 def read(line, count):
-    """The example that a line of the recorder's tells of, for a function of so many parameters; None for another."""
+    """Return the example in a line of the recorder, for a function of `count` parameters; None for any other line."""
     try:
         packed, how, wanted, near = json.loads(line)
         arguments, result = values.unpack(packed), values.unpack(wanted)
@@ -72,12 +72,12 @@ DEFAULTS = (
     ("None", 1), ("True", 1), ("False", 1), ("[]", 1), ("{}", 2),
 )  # fmt: skip
 SHARES = (0.85, 0.2)
-"""How much of the time of each process goes to the outermost expressions; the rest goes to the parts of goals."""
+"""Share of each process's time for the outermost expressions; the rest is for the parts of goals."""
 
 
 def run(task, events):
-    """Do the task."""
-    gc.disable()  # what is made is kept, or is freed by counting
+    """Run the task: gather the examples, and search."""
+    gc.disable()  # objects are kept, or freed by reference counting
     examples, raising = gather(task)
     emit(events, "examples", len(examples) + len(raising))
     if not examples:
@@ -105,14 +105,14 @@ class _Other:
                 os._exit(status)
 
     def has_found(self):
-        """Tell whether it ended because it found something."""
+        """Check whether the process ended because it found a solution."""
         if not self.over:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             self.over, self.is_successful = pid != 0, pid != 0 and status == 0
         return self.is_successful
 
     def end(self):
-        """End it."""
+        """End the process."""
         if not self.has_found() and not self.over:
             os.kill(self.pid, signal.SIGTERM)
 
@@ -132,7 +132,7 @@ def _search(task, share, events, count, others):
 
 
 def gather(task):
-    """The examples of values and those of exceptions: what the tests showed, then what is given; none that disagree."""
+    """Return the examples of values and those of exceptions, the tests' first, without contradictory ones."""
     groups = {}
     for line in [*task["seen"].splitlines(), *task["examples"]]:
         example = read(line, len(task["parameters"]))
@@ -140,19 +140,19 @@ def gather(task):
             groups.setdefault(repr(freeze(example.arguments)), []).append(example)
     agreed = [example for example in map(_agree, groups.values()) if example]
     valued = [example for example in agreed if example.how == "gives"]
-    if all(type(example.wanted) is bool for example in valued):  # all that is known is truth
+    if all(type(example.wanted) is bool for example in valued):  # only truth values are known
         valued = [example for example in agreed if example.how != "raises"]
     return valued, [example for example in agreed if example.how == "raises"]
 
 
 def _agree(same):
-    """The one example that several with the same arguments are; None where they disagree."""
+    """Return one example for several with the same arguments; None if they contradict each other."""
     valued = [example for example in same if example.how != "holds"] or same
     return valued[0] if len({repr(freeze(example.wanted)) for example in valued}) == 1 else None
 
 
 def constants(task, examples):
-    """The constants as text, value and cost: usual ones, those of the task, and what results have in common."""
+    """Return the constants as text, value and cost: common ones, the task's, and those that results have in common."""
     costs = dict(DEFAULTS)
     for text, cost in task["constants"]:
         costs[text] = min(cost, costs.get(text, cost))

@@ -1,4 +1,4 @@
-// Speaks to the API. What the page came with is answered at once, without a request.
+// Sends requests to the API. Answers that were embedded in the page are returned at once, without a request.
 
 import {address, answers, go, here, page, parse} from './boot.js';
 import {whenever} from './live.js';
@@ -7,13 +7,13 @@ import {signal, useEffect, useMemo, useRef} from './ui.js';
 export {address, page};
 
 /**
- * An answer of the API; `data.error` and `data.fields` tell of a failure.
+ * An answer of the API; if it failed, `data.error` and `data.fields` say why.
  * @typedef {{ok: boolean, status: number, data: any}} Answered
  */
 
 const AWAY = {ok: false, status: 0, data: {error: 'the daemon does not answer; is it running?', fields: {}}};
 
-/** @returns {Promise<Answered>} a daemon that is gone is an answer too, with status 0 */
+/** @returns {Promise<Answered>} status 0 if the daemon cannot be reached */
 async function ask(path, options) {
   try {
     const response = await fetch(here(path), options);
@@ -27,7 +27,7 @@ async function ask(path, options) {
 }
 
 /**
- * Read. The first `get` of an address that the page came with takes that answer.
+ * Send a GET request. The first `get` of an embedded address consumes the embedded answer.
  * @returns {Promise<Answered>}
  */
 export async function get(path, query = {}, options = {}) {
@@ -46,16 +46,16 @@ const sending = (method) => (path, body) => ask(path, {
   body: body === undefined ? undefined : JSON.stringify(body),
 });
 
-/** Act: `post(path, body?)`. */
+/** Send a POST request: `post(path, body?)`. */
 export const post = sending('POST');
 
-/** Replace: `put(path, body)`. */
+/** Send a PUT request: `put(path, body)`. */
 export const put = sending('PUT');
 
-/** Change parts: `patch(path, body)`. */
+/** Send a PATCH request: `patch(path, body)`. */
 export const patch = sending('PATCH');
 
-/** One sentence for what went wrong with a request. */
+/** Return one sentence that says why a request failed. */
 export function fault(answer) {
   const {error = 'the request failed', fields = {}, more = 0} = answer.data ?? {};
   const named = Object.entries(fields).map(([name, why]) => `${name}: ${why}`);
@@ -64,15 +64,15 @@ export function fault(answer) {
 }
 
 /**
- * What an address answers, kept in signals: `data` (null until there is some), `error` (null, or a sentence), `loading`.
+ * The answer of an address as signals: `data` (null until it has arrived), `error` (null, or a sentence), `loading`.
  * @typedef {{data: any, error: string|null, loading: boolean, reload: () => Promise<void>, peek: () => any}} Source
  */
 
 /**
- * A source outside of components, for what many of them share.
+ * Create a source outside of components, for data that many of them share.
  * @param {string} path
  * @param {object} [query]
- * @returns {Source} reading `data`, `error` or `loading` in a component renders it anew when they change
+ * @returns {Source} a component that reads `data`, `error` or `loading` is rendered again when they change
  */
 export function source(path, query = {}) {
   const whole = address(path, query);
@@ -100,7 +100,7 @@ export function source(path, query = {}) {
     get error() { return error.value; },
     get loading() { return loading.value; },
     peek: () => data.peek(),
-    /** Lay in an answer that was got in another way. */
+    /** Store an answer that was obtained in another way. */
     keep: (value) => { data.value = value; },
     reload,
     first,
@@ -108,10 +108,10 @@ export function source(path, query = {}) {
 }
 
 /**
- * A source in a component: asked for when it appears and when its address changes.
- * @param {string|null} path null asks nothing
+ * Use a source in a component: it is requested when the component appears and when its address changes.
+ * @param {string|null} path null makes no request
  * @param {object} [query]
- * @param {string[]|null|undefined} [kinds] ask again after events of these kinds (null: of any)
+ * @param {string[]|null|undefined} [kinds] request again after events of these kinds (null: of any kind)
  * @returns {Source}
  */
 export function useData(path, query = {}, kinds = undefined) {
@@ -120,7 +120,7 @@ export function useData(path, query = {}, kinds = undefined) {
   const found = useMemo(() => {
     if (whole === null) return EMPTY;
     const made = source(whole);
-    // What was shown stays until its successor has come, so that a changed filter makes nothing jump.
+    // Show the old data until the new data has arrived, so that the page does not jump when a filter changes.
     if (made.peek() === null && last.current && last.current.path === bare(whole)) made.keep(last.current.found.peek());
     last.current = {path: bare(whole), found: made};
     return made;

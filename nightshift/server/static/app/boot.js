@@ -1,8 +1,9 @@
-// What came with the page: answers of the API, the newest event's id, and the parameters of the page's address.
+// Data embedded in the page: answers of the API, the newest event's id, and the parameters of the page's address.
 
 import {printable} from './text.js';
 
-// A quick look at the raw text: nearly all answers hold nothing to be made visible, and are parsed at full speed.
+// Quick check of the raw text: most answers contain no character that must be made visible, and are parsed at full
+// speed.
 const SUSPECT = /\\u00[01]|\\u007f|\\u00[89]|\\u20|\\ufeff|\\r|[\u007f-\u009f\u00ad\u0600-\u0605\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ue000-\uf8ff\ufeff\ufff0-\ufffb]|\\[bf]/i;
 
 function cleaned(_, value) {
@@ -13,10 +14,10 @@ function cleaned(_, value) {
   return Object.fromEntries(pairs.map(([name, each]) => [printable(name), each]));
 }
 
-/** JSON of the API, whose texts were written by anybody: control and direction characters become visible escapes. */
+/** Parse JSON of the API. Its texts are untrusted: control and direction characters become visible escapes. */
 export const parse = (text) => (SUSPECT.test(text) ? JSON.parse(text, cleaned) : JSON.parse(text));
 
-/** `path` and `query` as one text, parameters in order of their names; empty ones are left out. */
+/** Join `path` and `query` into an address with parameters sorted by name; empty parameters are left out. */
 export function address(path, query = {}) {
   const [bare, given = ''] = path.split('?');
   const pairs = [...new URLSearchParams(given), ...Object.entries(query).flatMap(([name, value]) => (
@@ -26,22 +27,22 @@ export function address(path, query = {}) {
   return kept.length ? `${bare}?${new URLSearchParams(kept)}` : bare;
 }
 
-/** The path of the first page: `/`, or where a proxy has it. */
+/** The path of the first page: `/`, or the sub-path of a proxy. */
 export const root = new URL(document.documentElement.dataset.root ?? './', location.href).pathname;
 
-/** An address of ours, written from the first page (`/task/5`), as the browser has to ask for it. */
+/** Convert an address relative to the first page (`/task/5`) to the path that the browser must request. */
 export const here = (path) => (path?.startsWith?.('/') ? root + path.slice(1) : path);
 
-/** Open a page of ours: `go('/task/5')`. */
+/** Open one of our pages: `go('/task/5')`. */
 export const go = (path) => location.assign(here(path));
 
 const given = document.getElementById('boot');
 const read = given ? parse(given.textContent) : {after: null, page: {name: '', where: {}}, answers: {}};
 
-/** Answers by address; `api.js` takes them. */
+/** Embedded answers by address; `api.js` consumes them. */
 export const answers = new Map(Object.entries(read.answers).map(([path, data]) => [address(path), data]));
 
-/** The newest event when the page was made: what happens after it comes over the live channel. */
+/** Id of the newest event when the page was made; later events come over the live channel. */
 export const after = read.after;
 
 /** The page's `name`, and `where`: the parameters of its address, such as `task_id`. */

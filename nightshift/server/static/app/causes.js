@@ -1,4 +1,4 @@
-// Why tasks failed: one row for each cause, which is settled once for all its tasks.
+// Causes of failed tasks: one row for each cause, which is settled once for all its tasks.
 
 import {fault, post} from './api.js';
 import {ModelField} from './model_field.js';
@@ -11,7 +11,7 @@ const SHOWN = 6;
 
 const Task = ({task}) => html`<li><a href=${`/task/${task.task_id}`} title=${task.reason}><span class="number">#${task.task_id}</span> ${task.title}</a></li>`;
 
-/** What became of the tasks: how many are tried again, as which, and why the others are not. */
+/** Report the result for the tasks: how many are retried, as which tasks, and why the others are not. */
 function tell({tasks}) {
   const done = tasks.filter(({ok}) => ok);
   const forks = done.filter(({task_id: from, as_task: to}) => from !== to);
@@ -32,7 +32,7 @@ async function settle(cause, span, what, onDone) {
   return '';
 }
 
-/** A note, a package or a model; what is left empty changes nothing. */
+/** Form for a note, a package or a model; an empty field changes nothing. */
 function Settle({cause, span, onDone, close}) {
   const [form, setForm] = useState({note: '', package: cause.module, model: ''});
   const [error, setError] = useState('');
@@ -75,8 +75,8 @@ function Cause({cause, span, onDone}) {
 }
 
 /**
- * @param {{causes: object[], since?: string, until?: string, onDone: () => any}} props rows of the brief or of
- *   `/api/causes`; the span bounds which tasks are tried again
+ * @param {{causes: object[], since?: string, until?: string, onDone: () => any}} props `causes` are rows of the brief
+ * or of `/api/causes`; `since` and `until` limit which tasks are retried
  */
 export function Causes({causes, more, since, until, onDone}) {
   const span = Object.fromEntries(Object.entries({since, until}).filter(([, bound]) => bound));

@@ -1,11 +1,11 @@
-// The time as signals, so that what is shown relative to now goes on by itself. Nothing ticks in a hidden tab.
+// The time as signals, so that relative times update automatically. Nothing ticks in a hidden tab.
 
 import {signal} from './ui.js';
 
-/** Milliseconds now, each second. */
+/** Current time in milliseconds, updated each second. */
 export const second = signal(Date.now());
 
-/** Milliseconds now, each quarter of a minute. */
+/** Current time in milliseconds, updated every 15 seconds. */
 export const quarter = signal(Date.now());
 
 function tick() {
@@ -14,7 +14,7 @@ function tick() {
   if (second.value - quarter.value >= 15_000) quarter.value = second.value;
 }
 
-/** Begin to tick; the shell does it once. */
+/** Start to tick; called once, by the shell. */
 export function startClock() {
   setInterval(tick, 1000);
   document.addEventListener('visibilitychange', () => {

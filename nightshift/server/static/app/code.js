@@ -1,15 +1,15 @@
-// Code and differences. Colours come from the server as pairs of class and text, never as markup.
+// Code and diffs. Highlighting comes from the server as pairs of class and text, never as markup.
 
 import {classes, html, useMemo} from './ui.js';
 
-/** Pairs `[class, text]` of one line; a plain text is one pair without a class. */
+/** The pairs `[class, text]` of one line; a plain string has no class. */
 const Parts = ({parts}) => (typeof parts === 'string' ? parts
   : parts.map(([name, text]) => (name ? html`<span class=${name}>${text}</span>` : text)));
 
 /**
  * Lines of code.
  * @param {{lines: (string|[string, string][])[], start?: number, numbers?: boolean, label?: string}} props `start` is
- *   the first line's number
+ * the number of the first line
  */
 export const Code = ({lines, start = 1, numbers = true, label = 'Code'}) => html`
   <pre class=${classes('code', {numbered: numbers})} tabindex="0" aria-label=${label}><code>
@@ -18,8 +18,8 @@ export const Code = ({lines, start = 1, numbers = true, label = 'Code'}) => html
   </code></pre>`;
 
 /**
- * One row of a difference: `kind` is `same`, `added`, `gone` or `place` (a heading between hunks); `old` and `new` are
- * line numbers; `parts` the text or its pairs; `tone` of a heading is `good` or `warn`.
+ * One row of a diff: `kind` is `same`, `added`, `gone` or `place` (a heading between hunks); `old` and `new` are line
+ * numbers; `parts` is the text or its pairs; `tone` of a heading is `good` or `warn`.
  * @typedef {{kind: string, old?: number|null, new?: number|null, parts: string|[string, string][]}} DiffRow
  */
 
@@ -31,7 +31,7 @@ const Unified = ({rows}) => rows.map((row) => html`<tr class=${classes(row.kind,
   <td class="sign" data-sign=${SIGN[row.kind]} aria-label=${SAID[row.kind]}></td>
   <td class="text"><${Parts} parts=${row.parts} /></td></tr>`);
 
-/** Rows side by side: a run of removed lines stands beside the run of added ones that follows it. */
+/** Arrange rows side by side: a run of removed lines is paired with the run of added lines that follows it. */
 export function paired(rows) {
   const pairs = [];
   let gone = [];
@@ -64,8 +64,8 @@ const Split = ({rows}) => paired(rows).map(([before, behind]) => (before?.kind =
   : html`<tr><${Half} row=${before} side="old" /><${Half} row=${behind} side="new" /></tr>`));
 
 /**
- * A difference.
- * @param {{rows: DiffRow[], split?: boolean, label?: string}} props `split` shows both sides beside each other
+ * A diff.
+ * @param {{rows: DiffRow[], split?: boolean, label?: string}} props `split` shows both sides next to each other
  */
 export function Diff({rows, split = false, label = 'Changes'}) {
   const body = useMemo(() => (split ? html`<${Split} rows=${rows} />` : html`<${Unified} rows=${rows} />`), [rows, split]);

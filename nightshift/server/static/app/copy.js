@@ -1,9 +1,9 @@
-// Commands and names to be copied, and how large a change is.
+// Commands and names with a copy button, and the size of a change.
 
 import {toast} from './toasts.js';
 import {html} from './ui.js';
 
-/** Quotes a word for a shell, as `shlex.quote` does. */
+/** Quote a word for a shell, as `shlex.quote` does. */
 export const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\"'\"'")}'`);
 
 async function copy(text) {
@@ -15,9 +15,9 @@ async function copy(text) {
   }
 }
 
-/** A text that can be copied. */
+/** A button that copies a text. */
 export const Copy = ({text, what}) => html`<button type="button" class="bare small" title=${`copy ${what}`} aria-label=${`Copy ${what}`}
   onClick=${(event) => { event.preventDefault(); copy(text); }}><svg class="copy" viewBox="0 0 16 16" aria-hidden="true"><path d="M5.5 2.5h8v9h-8zM10.5 11.5v2h-8v-9h3" /></svg></button>`;
 
-/** Lines that were added and removed. */
+/** Numbers of added and removed lines. */
 export const Lines = ({added, removed}) => html`<span class="number"><span class="plus">+${added}</span> <span class="minus">−${removed}</span></span>`;

@@ -1,10 +1,10 @@
-// What stands above the page, and tabs.
+// Dialogs above the page, and tabs.
 
 import {Button} from './forms.js';
 import {html, signal, useEffect, useRef} from './ui.js';
 
 /**
- * A modal dialog while `open`; Escape and a click beside it close it.
+ * A modal dialog; Escape and a click outside of it close it.
  * @param {{open: boolean, title: string, onClose: () => void, wide?: boolean}} props
  */
 export function Dialog({open, title, onClose, wide = false, children}) {
@@ -16,7 +16,7 @@ export function Dialog({open, title, onClose, wide = false, children}) {
       box.current.close();
     }
   }, [open]);
-  // The event comes a little after the dialog has closed, when it may have been asked for again.
+  // The close event comes a little later, when the dialog may have been opened again.
   const closed = () => {
     if (!isOwn.current) onClose();
     isOwn.current = false;
@@ -34,14 +34,14 @@ export function Dialog({open, title, onClose, wide = false, children}) {
 const asked = signal(null);
 
 /**
- * Ask before something that cannot be undone. Both buttons are named by their effect; the one that changes nothing has
- * the focus, and Escape presses it.
+ * Ask for confirmation of an action that cannot be undone. The labels of both buttons name their effect; the button
+ * that changes nothing has the focus, and Escape presses it.
  * @param {{title: string, text: any, yes: string, no: string, danger?: boolean}} question
  * @returns {Promise<boolean>}
  */
 export const confirmed = (question) => new Promise((answer) => { asked.value = {...question, answer}; });
 
-/** Shows what `confirmed` asks; the shell has one. */
+/** Shows the question of `confirmed`; the shell contains one instance. */
 export function Confirm() {
   const question = asked.value;
   const reply = (said) => {
@@ -59,8 +59,8 @@ export function Confirm() {
 
 /**
  * Tabs; arrow keys move between them.
- * @param {{tabs: [string, any][], chosen: string, onChoose: (name: string) => void, label: string}} props names with
- *   what they are called
+ * @param {{tabs: [string, any][], chosen: string, onChoose: (name: string) => void, label: string}} props `tabs` are
+ * pairs of a name and a title
  */
 export function Tabs({tabs, chosen, onChoose, label, children}) {
   const list = useRef(null);

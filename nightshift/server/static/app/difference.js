@@ -1,4 +1,4 @@
-// Differences of files: unified or side by side, made of the same hunks; a file that was left out is asked for alone.
+// Diffs of files, unified or side by side from the same hunks; a file that was left out is requested separately.
 
 import {address, fault, get, useData} from './api.js';
 import {Button, Diff, Empty, Fault, Loaded, Pill} from './parts.js';
@@ -9,7 +9,7 @@ import {Lines} from './copy.js';
 
 const KEPT = 'diff-mode';
 const OPEN_LINES = 600;
-/** `unified` or `split`; kept in the browser. */
+/** `unified` or `split`; stored in the browser. */
 export const mode = signal(localStorage.getItem(KEPT) === 'split' ? 'split' : 'unified');
 
 function change(next) {
@@ -17,7 +17,7 @@ function change(next) {
   localStorage.setItem(KEPT, next);
 }
 
-/** What tests noticed of the small faults that the verdict's run put into the lines of a hunk; nothing where it put none there. */
+/** Return rows that say which mutations in the lines of a hunk the tests noticed; empty if there were no mutations. */
 function noticed(hunk, mutants) {
   const lines = new Set(hunk.lines.map((line) => line.new));
   const tried = mutants.filter(({line}) => lines.has(line));
@@ -28,7 +28,9 @@ function noticed(hunk, mutants) {
   return [{kind: 'place', tone: missed.length ? 'warn' : 'good', parts: text}, ...missed.map(({what}) => ({kind: 'place', tone: 'warn', parts: what}))];
 }
 
-/** Rows of the difference: a heading before each hunk but one that begins the file, and behind it what tests noticed there. */
+/**
+ * Return the rows of the diff: a heading before each hunk that does not begin the file, and the mutation rows after it.
+ */
 export function rowsOf(hunks, mutants = []) {
   return hunks.flatMap((hunk, index) => [
     ...(index || hunk.old > 1 || hunk.new > 1 ? [{kind: 'place', parts: `line ${hunk.new}`}] : []), ...hunk.lines, ...noticed(hunk, mutants)]);
@@ -61,7 +63,7 @@ function File({file, path, open}) {
   </details>`;
 }
 
-/** How many files are opened by themselves: the first ones, up to so many lines together. */
+/** Choose the files that are open at first: the first ones, up to a total number of lines. */
 function opened(files) {
   let lines = 0;
   return files.map((file) => {
@@ -70,7 +72,7 @@ function opened(files) {
   });
 }
 
-/** @param {{path: string}} props the address of a difference */
+/** @param {{path: string}} props the address of a diff */
 export function Change({path}) {
   useKeys({d: ['unified or side by side', () => change(mode.peek() === 'split' ? 'unified' : 'split')]});
   const found = useData(path);

@@ -1,12 +1,12 @@
-// Drafts: changes that did not pass and stand on the branches of their tasks; how their tests ended, and what can be done.
+// Drafts: changes that did not pass and are on the branches of their tasks, with test results and possible actions.
 
 import {Copy, quoted} from './copy.js';
 import {html} from './ui.js';
 
-/** Whether a row of `/api/commits` is a draft. */
+/** True if a row of `/api/commits` is a draft. */
 export const isDraft = (commit) => commit.label === 'draft';
 
-/** How the tests of a draft ended, in words. */
+/** Describe how the tests of a draft ended. */
 export function testsOf({tests, tests_passed: passed}) {
   if (!tests) return 'no test was run';
   return tests > 1 ? `${passed} of ${tests} tests pass` : `${passed} of 1 test passes`;
@@ -14,7 +14,7 @@ export function testsOf({tests, tests_passed: passed}) {
 
 const Command = ({text, what}) => html`<p class="command"><code>${text}</code><${Copy} text=${text} what=${what} /></p>`;
 
-/** Which tests fail, how to look at a draft, and the commands that take it or drop it. */
+/** The failing tests of a draft, and the command that shows its diff. */
 export const DraftFacts = ({commit}) => html`
   ${commit.failing.length ? html`<p class="failing">fails: ${commit.failing.map((name) => html`<code key=${name}>${name}</code> `)}</p>` : null}
   <${Command} text=${`git -C ${quoted(commit.repo)} diff ${commit.base.slice(0, 12)} ${quoted(commit.branch)}`} what="the command that shows it" />

@@ -1,9 +1,9 @@
-// What is to be expected of the open tasks: until when they are done and what that costs, as the daemon says it.
+// Forecast for the open tasks: when they will be done and what that costs, in the daemon's words.
 
 import {status} from './state.js';
 import {html} from './ui.js';
 
-/** One line, with its range below; it keeps its place while there is nothing to say, so that nothing jumps. */
+/** One line with its range; the element stays even if it is empty, so that the page does not jump. */
 export function Forecast() {
   const {forecast = '', forecast_range: range = ''} = status.data ?? {};
   const none = status.data ? 'No task is open.' : '';

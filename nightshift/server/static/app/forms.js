@@ -1,4 +1,4 @@
-// What people press and fill in.
+// Buttons and form fields.
 
 import {connection} from './live.js';
 import {html, useId, useState, classes} from './ui.js';
@@ -6,9 +6,9 @@ import {html, useId, useState, classes} from './ui.js';
 const AWAY = 'The daemon does not answer, so this cannot be done now.';
 
 /**
- * A button that is busy while its work is under way, and cannot be pressed twice.
- * @param {{onClick?: (event: Event) => any, kind?: 'main'|'quiet'|'bare'|'danger', busy?: boolean, sends?: boolean}} props
- *   one that `sends` a change to the daemon is off while that does not answer
+ * A button that is disabled while its handler runs, so that it cannot be pressed twice.
+ * @param {{onClick?: (event: Event) => any, kind?: 'main'|'quiet'|'bare'|'danger', busy?: boolean, sends?: boolean}}
+ * props a button with `sends` changes something in the daemon, and is disabled while the daemon does not answer
  */
 export function Button({onClick, kind = '', busy = false, disabled = false, sends = false, type = 'button', title, children, ...rest}) {
   const isOff = sends && connection.value === 'reconnecting';
@@ -29,10 +29,10 @@ export function Button({onClick, kind = '', busy = false, disabled = false, send
 }
 
 /**
- * A labelled field with its hint and what is wrong with it.
+ * A labelled field with its hint and its error.
  *
- * The control is made of `as` (`input`, `select`, `textarea`) and what else is given, or is the one child: a function
- * that is handed the attributes which tie it to its label.
+ * The control is built from `as` (`input`, `select`, `textarea`) and the remaining props. Or it is built by the single
+ * child: a function that receives the attributes that connect the control to its label.
  * @param {{label: string, hint?: any, error?: string, as?: string, wide?: boolean}} props
  */
 export function Field({label, hint, error, as = 'input', wide = false, id, children, ...rest}) {
@@ -49,6 +49,6 @@ export function Field({label, hint, error, as = 'input', wide = false, id, child
   </div>`;
 }
 
-/** A box to tick, its label behind it. */
+/** A checkbox with its label. */
 export const Check = ({label, checked, onChange, ...rest}) => html`
   <label class="check"><input type="checkbox" checked=${checked} onChange=${onChange} ...${rest} /> ${label}</label>`;

@@ -1,4 +1,4 @@
-// The right end of the header: connection, state, what needs the owner, pause, theme and help.
+// The right end of the header: connection, state, open questions, pause, theme and help.
 
 import {Button} from './forms.js';
 import {Moment} from './marks.js';
@@ -29,7 +29,7 @@ function Light() {
   return html`<span class=${`live ${kind}`} id="live" role="img" aria-label=${said} title=${said}></span>`;
 }
 
-/** The one state; where the owner is needed, it leads to what waits for him. */
+/** The overall state; if something waits for the owner, it links to the inbox. */
 function State({report}) {
   const {state, text, why, until} = overall();
   const said = html`<span>${text}</span>${until && state === 'paused' ? html` <span class="until">until <${Moment} at=${until} form="short" /></span>` : null}`;
@@ -46,7 +46,7 @@ function Pause({report}) {
         onClick=${() => act('/api/pause', 'Paused: no more tasks are started until you resume.')}>Pause<//>`;
 }
 
-/** What the header says of the daemon. */
+/** The daemon's state and controls in the header. */
 export function Standing() {
   const report = status.data;
   return html`

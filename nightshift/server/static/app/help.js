@@ -1,4 +1,4 @@
-// The help for the keyboard: all keys that do something on this page.
+// The keyboard help: all keys with a function on this page.
 
 import {Dialog} from './dialogs.js';
 import {bindings} from './keys.js';
@@ -9,7 +9,7 @@ export const isHelpOpen = signal(false);
 const Keys = ({sequence}) => sequence.split(' ').map((key, index) => html`${index ? ' then ' : ''}<kbd>${key}</kbd>`);
 
 export function Help() {
-  // What was bound last is what the key does.
+  // The binding added last takes effect, so it also wins here.
   const table = new Map(bindings.value.map(({key, what}) => [key, what]));
   return html`<${Dialog} open=${isHelpOpen.value} title="Keyboard" onClose=${() => { isHelpOpen.value = false; }}>
     <dl class="keys">${[...table].map(([key, what]) => html`<dt key=${key}><${Keys} sequence=${key} /></dt><dd>${what}</dd>`)}</dl>

@@ -1,4 +1,4 @@
-// What a browser remembers for its owner. One that forbids it forgets, and nothing else fails.
+// Values that the browser stores for the owner. If the browser forbids storage, they are lost without an error.
 
 const shelf = (name) => {
   try {
@@ -9,21 +9,21 @@ const shelf = (name) => {
 };
 
 const kept = (name) => ({
-  /** The text under a key, or null. */
+  /** Return the text under a key, or null. */
   recall: (key) => shelf(name)?.getItem(key) ?? null,
-  /** Remember a text; null forgets it. */
+  /** Store a text; null removes it. */
   keep: (key, text) => {
     try {
       if (text === null) shelf(name)?.removeItem(key);
       else shelf(name)?.setItem(key, text);
     } catch {
-      // The shelf is full: what was to be kept is not worth an error.
+      // The storage is full: a lost value is not worth an error.
     }
   },
 });
 
-/** Until it is cleared, for all tabs. */
+/** Stored until it is cleared, for all tabs. */
 export const forGood = kept('localStorage');
 
-/** As long as the tab is open. */
+/** Stored while the tab is open. */
 export const forNow = kept('sessionStorage');

@@ -1,8 +1,8 @@
-// Keyboard shortcuts: one table for all that is on the page, which the help shows.
+// Keyboard shortcuts: one table for the whole page, which the help shows.
 
 import {signal, useEffect} from './ui.js';
 
-/** What can be pressed now, newest last: `{key, what, fn}`. */
+/** Current bindings, newest last: `{key, what, fn}`. */
 export const bindings = signal([]);
 
 const PAUSE_MS = 900;
@@ -12,7 +12,7 @@ let begunAt = 0;
 const typing = (target) => target.closest?.('input, textarea, select, [contenteditable]') !== null
   && !['checkbox', 'radio', 'button'].includes(target.type);
 
-// What a key does by itself to what has the focus comes first.
+// The native function of a key on the focused element has priority.
 const acts = ({key, target}) => ['Enter', ' '].includes(key) && target.closest?.('a, button, summary, [role=tab]');
 
 function pressed(event) {
@@ -28,14 +28,14 @@ function pressed(event) {
   found.fn(event);
 }
 
-/** Listen to the keyboard; the shell does it once. */
+/** Listen to the keyboard; called once, by the shell. */
 export const startKeys = () => addEventListener('keydown', pressed);
 
 /**
  * Bind keys.
- * @param {Object<string, [string, (event: KeyboardEvent) => void]>} table by key, `'g l'` being one after the other:
- *   what it does, as the help says it, and the doing
- * @returns {() => void} unbinds them
+ * @param {Object<string, [string, (event: KeyboardEvent) => void]>} table maps a key to its description in the help and
+ * its handler; `'g l'` means one key after the other
+ * @returns {() => void} removes the bindings
  */
 export function keys(table) {
   const mine = Object.entries(table).map(([key, [what, fn]]) => ({key, what, fn}));
@@ -46,5 +46,5 @@ export function keys(table) {
 /** Bind keys while a component is shown; `deps` as for `useEffect`. */
 export const useKeys = (table, deps = []) => useEffect(() => keys(table), deps);
 
-/** A key that brings the focus to the first element that a selector finds. */
+/** Bind a key that focuses the first element that matches a selector. */
 export const useFocusKey = (key, what, selector) => useKeys({[key]: [what, () => document.querySelector(selector)?.focus()]});

@@ -1,10 +1,11 @@
-// The one EventSource of a browser: its tabs share it, for a browser opens only six connections to one address.
+// The only EventSource of a browser: its tabs share it, because a browser opens at most six connections to one address.
 //
-// The tab that holds a Web Lock leads (without https, which locks need, the one whose turn it is in a shared worker): it
-// listens, and passes each line on over a BroadcastChannel. The others follow, and the next one leads when it goes. Each
-// tab remembers the id of the last line it saw. A tab that joins says it, and gets what it has missed from the leader's
-// ring, or is told to read all anew; a new leader resumes behind its own. So no line is lost or seen twice, whoever
-// leads. What models write just now goes the same way, but is neither remembered nor resumed (`live_text.js`).
+// One tab is the leader: the one that holds a Web Lock, or without https, which locks need, the one whose turn it is in
+// a shared worker. The leader listens and forwards each line over a BroadcastChannel; the other tabs follow. When the
+// leader closes, the next tab leads. Each tab remembers the id of the last line it saw. A tab that joins sends this id,
+// and gets the missed lines from the leader's ring buffer, or is told to reload all data. A new leader resumes after
+// its own last line. So no line is lost or seen twice, whichever tab leads. The live text of models takes the same way,
+// but is neither remembered nor resumed (`live_text.js`).
 
 import {after, here, parse, root} from './boot.js';
 import {forget, frames, write} from './live_text.js';
@@ -40,13 +41,13 @@ let mending = null;
 let release = () => {};
 let workers;
 
-/** Call `fn` with each line from now on. @returns {() => void} ends it */
+/** Call `fn` with each line from now on. @returns {() => void} unsubscribes it */
 export function onLine(fn) {
   lineWatchers.add(fn);
   return () => lineWatchers.delete(fn);
 }
 
-/** Call `fn` when what was shown must be read anew, because the stream cannot resume. @returns {() => void} ends it */
+/** Call `fn` when all data must be reloaded because the stream cannot resume. @returns {() => void} unsubscribes it */
 export function onResync(fn) {
   resyncWatchers.add(fn);
   return () => resyncWatchers.delete(fn);
@@ -114,7 +115,9 @@ function written(frame) {
   write(frame);
 }
 
-/** After a sleep, or behind a network that went away, a connection may be dead without a word. */
+/**
+ * Reconnect if the stream was silent for too long: after a sleep or a network failure it may be dead without an error.
+ */
 function look() {
   if (!feed || feed.readyState !== EventSource.OPEN || Date.now() - heardAt < SILENCE_MS) return;
   feed.close();
@@ -126,7 +129,7 @@ function look() {
 function lost() {
   lostAt ??= Date.now();
   show('reconnecting');
-  // A browser gives up by itself where the answer is no stream, as from a server that is just starting.
+  // A browser stops retrying if the response is not a stream, for example while the server is starting.
   if (feed.readyState === EventSource.CLOSED) setTimeout(() => isLeader && listen(), RETRY_MS);
 }
 
@@ -144,7 +147,7 @@ async function opened() {
   mended();
 }
 
-/** The id of the newest event: all up to it happened while the connection was away. */
+/** Return the id of the newest event: events up to it happened while the connection was lost. */
 async function newestId() {
   try {
     return parse(await (await fetch(here('/api/logs?limit=1'))).text()).last_id ?? 0;
@@ -220,7 +223,9 @@ function queue() {
   release = () => port.postMessage('leave');
 }
 
-/** The address of the worker, as the pages' policy wants it: whatever is asked for, it is this one. */
+/**
+ * Return the worker's address in the form that the page's policy requires; the policy always returns this one address.
+ */
 function turns() {
   const url = new URL('./turns.js', import.meta.url).href;
   workers ??= window.trustedTypes?.createPolicy('nightshift-turns', {createScriptURL: () => url});
@@ -235,7 +240,7 @@ function leave() {
   release();
 }
 
-/** Begin to listen; the shell does it once. */
+/** Start to listen; called once, by the shell. */
 export function startLive() {
   const shares = 'BroadcastChannel' in window && ('locks' in navigator || 'SharedWorker' in window);
   const begin = shares ? join : lead;
@@ -243,7 +248,7 @@ export function startLive() {
   setInterval(look, LOOK_MS);
   document.addEventListener('visibilitychange', look);
   addEventListener('pagehide', leave);
-  // A page that comes back from the browser's cache has missed what happened meanwhile.
+  // A page restored from the browser's back/forward cache has missed events.
   addEventListener('pageshow', (event) => {
     if (!event.persisted) return;
     begin();
@@ -251,12 +256,12 @@ export function startLive() {
   });
 }
 
-// ---- asking again
+// ---- repeating requests
 
 /**
- * Call `work` soon, once for many calls and never twice at a time; less often in a hidden tab.
+ * Return a function that calls `work` soon, once for many calls and never concurrently; less often in a hidden tab.
  * @param {() => Promise<void>} work
- * @param {number} [pauseMs] the least time between two
+ * @param {number} [pauseMs] minimum milliseconds between two calls
  */
 export function gently(work, pauseMs = 300) {
   let due = false;
@@ -278,10 +283,11 @@ export function gently(work, pauseMs = 300) {
 }
 
 /**
- * Do `work` gently after each event of these kinds (null: of any), after a resync, and when the connection is back.
+ * Call `work`, throttled by `gently`, after each event of these kinds (null: of any kind), after a resync, and when the
+ * connection is back.
  * @param {string[]|null|((line: object) => boolean)} kinds
  * @param {() => Promise<void>} work
- * @returns {() => void} ends it
+ * @returns {() => void} unsubscribes it
  */
 export function whenever(kinds, work, pauseMs = 300) {
   const soon = gently(work, pauseMs);

@@ -1,8 +1,11 @@
-// What models write just now, by task: it comes over the live channel, and is gone when its call is.
+// Text that models are writing now, by task: it comes over the live channel, and disappears when its call ends.
 
 import {signal} from './ui.js';
 
-/** Task to its newest call: `{call, step_no, parts: [{tool, text}], tokens, …}` as the stream's `writing` tells it. */
+/**
+ * Maps a task to its newest call: `{call, step_no, parts: [{tool, text}], tokens, …}` as in the stream's `writing`
+ * event.
+ */
 export const calls = signal(new Map());
 
 const set = (change) => {
@@ -11,14 +14,14 @@ const set = (change) => {
   calls.value = next;
 };
 
-/** Take a frame of the stream: a call as it stands. */
+/** Store a frame of the stream: the current state of a call. */
 export const write = (frame) => set((next) => next.set(frame.task_id, frame));
 
-/** Forget all: the connection was away, and the next one begins with what there is. */
+/** Remove all calls: the connection was lost, and the next one starts with all running calls. */
 export const forget = () => set((next) => next.clear());
 
-/** The calls as frames for a tab that joins. */
+/** Return the calls as frames, for a tab that joins. */
 export const frames = () => [...calls.peek().values()];
 
-/** How fast a call is written, in tokens a second; null while that says little. */
+/** Return the speed of a call in tokens per second; null while there is too little data. */
 export const rate = ({tokens, writing_s: seconds}) => (seconds >= 0.5 && tokens >= 5 ? tokens / seconds : null);

@@ -1,6 +1,6 @@
-// A line of the log as an element, built by hand: a page may hold a hundred thousand of them.
+// A line of the log as an element, built without a framework: a page may have a hundred thousand of them.
 //
-// A text becomes text nodes.
+// Texts become text nodes, never markup.
 
 import {here} from './boot.js';
 import {clock, day} from './text.js';
@@ -8,7 +8,7 @@ import {clock, day} from './text.js';
 /** @typedef {{id: number, timestamp: string, level: string, event: string, message: string, task_id: number|null,
  *   worker: string|null, data: object}} LogLine */
 
-/** An element with a class and a text; children are appended by the caller. */
+/** Create an element with a class and a text; the caller appends children. */
 export function el(tag, name = '', text = '') {
   const made = document.createElement(tag);
   if (name) made.className = name;
@@ -22,20 +22,20 @@ function link(name, href, text) {
   return made;
 }
 
-/** Where on the page of its task a line belongs: its step, else its attempt, as pages/task/place.js reads it. */
+/** Return the fragment of a line on its task's page: its step, else its attempt; pages/task/place.js reads it. */
 function placeOf({attempt, iteration, data}) {
   if (attempt === null) return '';
   const isStep = Number.isInteger(data?.step_no) && iteration !== null;
   return `#${attempt}${isStep ? `-${iteration}-${data.step_no}` : ''}`;
 }
 
-/** The local time of a moment: `11-22 09:05:07`. */
+/** Format a time in local time: `11-22 09:05:07`. */
 export const stamp = (at) => `${day(at).slice(5)} ${clock(at)}`;
 
-/** What programs print to colour a text in a terminal; the log has the escape character as four visible ones. */
+/** Terminal colour codes; in the log, the escape character is written as four visible characters. */
 const COLOURS = /\\x1b\[[\d;:]*m/g;
 
-/** Fill an element with a message, without the colours of terminals. */
+/** Fill an element with a message, without terminal colour codes. */
 export function spoken(into, line) {
   into.textContent = line.message.replace(COLOURS, '');
   return into;
@@ -45,14 +45,15 @@ const LEVEL = 7;
 const TASK = 6;
 const EVENT = 21;
 
-/** What brings the next column to its place: letters of one width and blanks are laid out faster than any grid. */
+/** Pad a column with blanks: monospaced text is laid out faster than a grid. */
 const pad = (text, width) => ' '.repeat(Math.max(0, width - text.length) + 1);
 
 /**
- * The line as a list's item; its id is `L<id>`. Its columns are 14, 7, 6 and 21 letters wide (app/parts.css). It has as
- * few nodes as it can: blanks belong to the column before or behind, and what can be said on demand is no attribute.
+ * Create the list item of a line; its id is `L<id>`. Its columns are 14, 7, 6 and 21 characters wide (app/parts.css).
+ * It has as few nodes as possible: blanks belong to the adjacent column, and text that can be computed on demand is no
+ * attribute.
  * @param {LogLine} line
- * @param {boolean} [withTask] whether it names its task, which a task's own page need not
+ * @param {boolean} [withTask] false omits the task's number, for the task's own page
  */
 export function row(line, withTask = true) {
   const made = el('li', `line ${line.level}`);

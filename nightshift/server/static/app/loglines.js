@@ -1,4 +1,4 @@
-// A few lines of the log within a page, such as those of one task; they go on live.
+// A few lines of the log inside a page, such as those of one task, with live updates.
 
 import {get, fault} from './api.js';
 import {row} from './logline.js';

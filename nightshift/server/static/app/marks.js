@@ -1,4 +1,4 @@
-// Small marks that stand in a line: states, times, amounts.
+// Small inline elements: states, times, amounts.
 
 import {quarter, second} from './clock.js';
 import {clock, counted, day, duration, elapsed, grouped, money, relative, tokens, words, zone} from './text.js';
@@ -11,7 +11,7 @@ export const Pill = ({status, title, children}) => html`
   <span class=${`pill ${status}`} title=${title}>${children ?? words(status)}</span>`;
 
 /**
- * A moment of the API (text or milliseconds), relative to now; its full local time with its zone is the tooltip.
+ * A time of the API (text or milliseconds), relative to now; the tooltip has the full local time with its time zone.
  * @param {{at: string|number|null, form?: 'relative'|'clock'|'short'|'day'|'full'}} props
  */
 export function Moment({at, form = 'relative'}) {
@@ -19,7 +19,7 @@ export function Moment({at, form = 'relative'}) {
   const time = new Date(at);
   const full = `${day(time)} ${clock(time)} ${zone(time)}`;
   const said = {
-    // The quarter's tick may lie before what has just happened, which is never ahead.
+    // The last tick of `quarter` may be before a very recent time, which must not be shown as in the future.
     relative: () => relative(time.getTime(), time < Date.now() ? Math.max(quarter.value, time.getTime()) : quarter.value),
     clock: () => clock(time),
     short: () => (day(time) === day(Date.now()) ? '' : `${day(time).slice(5)} `) + clock(time).slice(0, 5),
@@ -29,33 +29,33 @@ export function Moment({at, form = 'relative'}) {
   return html`<time datetime=${time.toISOString()} title=${full}>${said}</time>`;
 }
 
-/** A duration: of `seconds`, or since a moment, counting up. */
+/** A duration: `seconds`, or the time since `since`, counting up. */
 export function Span({seconds, since}) {
   if (since) return html`<span class="number">${elapsed((second.value - new Date(since)) / 1000)}</span>`;
   return html`<span class="number">${duration(seconds)}</span>`;
 }
 
-/** An amount of money; with `unpriced` calls the whole is not known. */
+/** An amount of money; `unpriced` is the number of calls of unknown price, which are missing in the sum. */
 export const Money = ({usd, unpriced = 0}) => html`
   <span class="number" title=${unpriced ? `the price of ${counted(unpriced, 'call')} is not set` : undefined}>
     ${money(usd ?? 0, unpriced)}</span>`;
 
-/** A number; in brief with the whole one as its tooltip. */
+/** A number in short form, with the full number as tooltip; `whole` shows the full number. */
 export function Count({value, whole = false}) {
   if (value === null || value === undefined) return none;
   const text = whole ? grouped(value) : tokens(value);
   return html`<span class="number" title=${text === grouped(value) ? undefined : grouped(value)}>${text}</span>`;
 }
 
-/** A sentence of the daemon's; what stands in `backticks` is code. */
+/** A sentence of the daemon; text in `backticks` is shown as code. */
 export const Prose = ({text}) => text.split('`').map((part, index) => (index % 2 ? html`<code>${part}</code>` : part));
 
-/** A dot in the colour of a state, with what it means for who cannot see it. */
+/** A dot in the colour of a state; `label` gives the meaning for screen readers. */
 export const Dot = ({kind, label}) => html`
   <span class=${classes('dot', kind)} role=${label ? 'img' : undefined} aria-label=${label} title=${label}
     aria-hidden=${label ? undefined : 'true'}></span>`;
 
-/** How much of something is used; over `most` it turns red. */
+/** A gauge of `value` out of `most`; it has the tone `warn` from the share `low` and `bad` from the share `high`. */
 export function Meter({value, most, label, low = 0.75, high = 0.95}) {
   const share = most ? Math.min(1, value / most) : 0;
   const kind = share >= high ? 'bad' : share >= low ? 'warn' : '';
@@ -63,7 +63,7 @@ export function Meter({value, most, label, low = 0.75, high = 0.95}) {
     aria-valuemax=${most} aria-valuenow=${value} title=${label}><span style=${{width: `${share * 100}%`}}></span></span>`;
 }
 
-/** A line through values, without axes; `label` says what it shows. */
+/** A line chart without axes; `label` says what it shows. */
 export function Sparkline({values, label, width = 96, height = 22}) {
   const known = values.filter((value) => value !== null);
   if (known.length < 2 || !known.some(Boolean)) return html`<span class="sparkline none" aria-hidden="true"></span>`;

@@ -1,4 +1,4 @@
-// A choice among the configured models.
+// A selection among the configured models.
 
 import {Field} from './parts.js';
 import {status} from './shell.js';
@@ -6,7 +6,10 @@ import {html} from './ui.js';
 
 const label = (model) => (model.model ? `${model.name}=${model.model}` : model.name);
 
-/** @param {{value: string, onChange: (event: Event) => void, hint?: string}} props an empty value: as the settings say */
+/**
+ * @param {{value: string, onChange: (event: Event) => void, hint?: string}} props an empty value means the model of the
+ * settings
+ */
 export const ModelField = ({value, onChange, hint}) => html`<${Field} as="select" label="Model" value=${value} onChange=${onChange} hint=${hint}>
   <option value="">as the settings say</option>
   ${(status.data?.models ?? []).map((model) => html`<option value=${label(model)}>${label(model)}${model.available ? '' : ' (not available now)'}</option>`)}<//>`;

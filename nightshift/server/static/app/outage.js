@@ -1,4 +1,5 @@
-// No model answers: every page names the tasks that wait for one. Where none waits, the first page says how to connect one.
+// No model answers: every page shows the tasks that wait for one. If none waits, the first page explains how to connect
+// one.
 
 import {fault, post} from './api.js';
 import {page} from './boot.js';
@@ -44,7 +45,10 @@ function Invitation({models}) {
   </section>`;
 }
 
-/** The banner while tasks wait for a model, the invitation on the first page while none does; nothing while one answers. */
+/**
+ * Shows a banner while tasks wait for a model, an invitation on the first page while none waits, nothing if a model
+ * answers.
+ */
 export function Outage() {
   const report = status.data;
   if (!report?.overall.lacks_model || isAway()) return null;

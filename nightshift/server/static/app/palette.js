@@ -1,6 +1,7 @@
-// The command palette (Ctrl-K, ⌘K): what can be done here, pages, tasks and settings by words.
+// The command palette (Ctrl-K, ⌘K): searches actions of this page, pages, tasks and settings.
 //
-// The field is a combobox: the focus stays in it, and the arrows move over the options of the list that it controls.
+// The field is a combobox: the focus stays in it, and the arrow keys move over the options of the list that it
+// controls.
 
 import {get} from './api.js';
 import {go} from './boot.js';
@@ -11,7 +12,7 @@ import {counted, firstLine, words as asWords} from './text.js';
 import {batch, html, signal, useEffect, useRef} from './ui.js';
 
 /**
- * One line of the list: `run` does it, or `href` leads there; `hint` tells more.
+ * One option of the list: `run` is its action, or `href` its target; `hint` is an additional text.
  * @typedef {{key: string, label: string, hint?: string, href?: string, run?: () => void}} Item
  */
 
@@ -20,7 +21,7 @@ const MOST_RECENT = 5;
 const MOST_ACTIONS = 8;
 const PAUSE_MS = 120;
 const MAX_BUTTON_CHARS = 40;
-/** Keys that walk over rows: of no use from here. */
+/** Keys that move over rows, which are useless as actions of the palette. */
 const WALKING = new Set(['j', 'k', 'x', 'Enter', ' ', 'n', 'N', '?', '/', 'Ctrl+K']);
 
 export const isPaletteOpen = signal(false);
@@ -46,7 +47,7 @@ function remember({key, label, hint = '', href}) {
   forGood.keep(KEPT, JSON.stringify([{key, label, hint, href}, ...others].slice(0, MOST_RECENT)));
 }
 
-/** What the page offers: its keys, and its buttons as they are named now. */
+/** Return the actions of the page: its shortcut keys, and its visible buttons by their current names. */
 function actions() {
   const keyed = new Map(bindings.peek().map(({key, what, fn}) => [key, {key: `key ${key}`, label: capital(what), hint: key, run: () => fn()}]));
   const byKey = [...keyed].filter(([key]) => !WALKING.has(key) && !key.startsWith('g ')).map(([, item]) => item);
@@ -65,7 +66,7 @@ const pages = () => [...document.querySelectorAll('.top nav a')].map((link) => (
 
 const taskItem = ({task_id: id, title, status}) => ({key: `task ${id}`, label: title || '(no words)', hint: `#${id} · ${asWords(status)}`, href: `/task/${id}`});
 const settingItem = ({name, text}) => ({key: `setting ${name}`, label: name, hint: firstLine(text, 100), href: `/settings?q=${name}`});
-/** The list: groups of items, those without items left out. */
+/** Return the list as groups of items, without empty groups. */
 function groups() {
   const words = wordsOf(typed.value);
   const hits = found.value;
@@ -121,7 +122,7 @@ function choose(item) {
   } else setTimeout(item.run); // when the dialog has given the focus back
 }
 
-/** Enter may come before what was typed last has been looked for. */
+/** Run the chosen item. Waits for the search of the last input, because Enter may be pressed earlier. */
 async function enter() {
   const text = typed.peek();
   await asked;
@@ -173,7 +174,7 @@ export function Palette() {
     <div class="palette"><${List} /></div><//>`;
 }
 
-/** Listen to Ctrl-K and ⌘K; the shell does it once. */
+/** Listen to Ctrl-K and ⌘K; called once, by the shell. */
 export function startPalette() {
   addEventListener('keydown', (event) => {
     if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;

@@ -1,4 +1,4 @@
-// The parts that pages are put together from. What is kept in files beside this one is handed on from here.
+// Components from which pages are built. Components in other files of this folder are re-exported here.
 
 import {html, useErrorBoundary} from './ui.js';
 import {Button} from './forms.js';
@@ -19,21 +19,21 @@ export const Card = ({title, hint, actions, id, class: more = '', children}) => 
     <${Safe}>${children}<//>
   </section>`;
 
-/** What to do where there is nothing yet. */
+/** A text for an empty list that says what to do. */
 export const Empty = ({children}) => html`<p class="empty">${children}</p>`;
 
-/** What went wrong, and a button that tries again. */
+/** An error, and a button that retries. */
 export const Fault = ({error, retry}) => html`<div class="fault" role="alert">
   <p>${error}</p>${retry ? html`<${Button} onClick=${retry}>Try again<//>` : null}</div>`;
 
-/** A fault in here ends this part, not the page. */
+/** An error boundary: an error inside breaks only this part, not the page. */
 export function Safe({children}) {
   const [error, again] = useErrorBoundary((thrown) => console.error(thrown));
   return error ? html`<${Fault} error=${`This part cannot be shown: ${error.message}`} retry=${again} />` : children;
 }
 
 /**
- * What a source has: its data, or why there is none.
+ * Shows the data of a source, or the reason why there is none.
  * @param {{of: import('./api.js').Source, children: (data: any) => any, empty?: any}} props
  */
 export function Loaded({of, children}) {

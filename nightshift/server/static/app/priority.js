@@ -1,16 +1,16 @@
-// Asks for the priority of tasks.
+// A dialog that asks for the priority of tasks.
 
 import {Button} from './forms.js';
 import {Dialog} from './dialogs.js';
 import {html, signal} from './ui.js';
 
-/** What is being asked for: `{title, value, answer}`, or null. */
+/** The open question: `{title, value, answer}`, or null. */
 const asked = signal(null);
 
-/** Ask for a priority. @returns {Promise<number|null>} null where it was closed */
+/** Ask for a priority. @returns {Promise<number|null>} null if the dialog was closed */
 export const priorityFor = (title, value) => new Promise((answer) => { asked.value = {title, value, answer}; });
 
-/** Shows what `priorityFor` asks; a page that uses it has one. */
+/** Shows the question of `priorityFor`; a page that uses it contains one instance. */
 export function AskPriority() {
   const question = asked.value;
   const reply = (number) => {

@@ -1,4 +1,4 @@
-// The list of tasks: found, sorted, acted on one by one or many at once, and fresh without a reload.
+// The list of tasks: search, sorting, actions on one or many tasks, and live updates.
 
 import {go} from './boot.js';
 import {Button} from './forms.js';
@@ -12,7 +12,7 @@ import {Table} from './table.js';
 import {counted, firstLine, typed} from './text.js';
 import {html, useComputed, useEffect, useMemo, useRef, useSignal, useSignalEffect} from './ui.js';
 
-// After these a row may look different, or stand elsewhere.
+// Events after which a row may change or move.
 const KINDS = ['task_submitted', 'task_claimed', 'task_moved', 'task_recovered', 'task_cancel_requested',
   'task_prioritised', 'step_finished', 'asked', 'answered', 'committed', 'integrated', 'discarded', 'reverted'];
 const PAUSE_MS = 400;
@@ -26,7 +26,7 @@ const What = ({task}) => html`<a href=${`/task/${task.task_id}`}>${firstLine(tas
 
 const PENDING = ['scheduled', 'blocked', 'shared'];
 
-/** Why a task does not begin yet: when and for what reason it does, or which others it waits for. */
+/** Says why a task has not started: when it starts and why then, or which tasks it waits for. */
 function Why({task}) {
   if (task.status === 'blocked') {
     return html`waits for ${task.waits_for.map((id, at) => html`${at ? ', ' : ''}<a href=${`/task/${id}`}>#${id}</a>`)}`;
@@ -39,7 +39,10 @@ function Why({task}) {
 const Standing = ({task}) => html`<${Pill} status=${task.status} />
   ${task.cancel_requested && task.status === 'running' ? html`<small>to be cancelled</small>` : null}`;
 
-/** When a scheduled task begins, by the clock and from now; of others when they ended, began or came. */
+/**
+ * Start time of a scheduled task, absolute and relative; for other tasks the time of the end, the start or the
+ * creation.
+ */
 const When = ({task}) => (task.status === 'scheduled' && task.not_before
   ? html`starts <${Moment} at=${task.not_before} /><small><${Moment} at=${task.not_before} form="short" /></small>`
   : html`<${Moment} at=${task.ended_at ?? task.started_at ?? task.created_at} />`);
@@ -61,7 +64,7 @@ const columns = (onMenu) => [
       onClick=${(event) => onMenu(task, event.currentTarget)}>⋯</button>`},
 ];
 
-/** What can be done to one task; stands beside the button that opened it, above everything else. */
+/** The menu of actions on one task; it opens next to its button, above everything else. */
 function RowMenu({at, onDone}) {
   const box = useRef(null);
   const task = at.value?.task;
@@ -102,7 +105,7 @@ function RowMenu({at, onDone}) {
   </div>`;
 }
 
-/** What is done to all that are chosen; it stays at the lower edge while the list is longer than the window. */
+/** The bar of actions on all chosen tasks; it sticks to the lower edge of the window while the list is longer. */
 function Bulk({list, chosen, all}) {
   const {total, rows} = list.found.value;
   const count = all.value ? total : chosen.value.size;
@@ -140,7 +143,7 @@ function NoRows({list}) {
     <code>${typed('"Create a FastAPI health check endpoint"')}</code>.<//>`;
 }
 
-/** The rows, and what belongs to them; there is an answer to show. */
+/** The table with its controls; requires that the list has been loaded. */
 function Rows({list, label, choosable}) {
   const {rows, total, next} = list.found.value;
   const [chosen, all, menu] = [useSignal(new Set()), useSignal(false), useSignal(null)];
@@ -175,9 +178,9 @@ function Rows({list, label, choosable}) {
 
 /**
  * A list of tasks.
- * @param {{title?: string, id?: string, fixed?: object, linked?: boolean, choosable?: boolean}} props `fixed` is what
- *   the owner cannot change here (`{status: ['failed']}`, `{repo: '/srv/x'}`, …); a list that is `linked` is what the
- *   page's address says; one list of a page may be; `above` draws what stands over its filter
+ * @param {{title?: string, id?: string, fixed?: object, linked?: boolean, choosable?: boolean}} props `fixed` is the
+ * part of the filter that the owner cannot change here (`{status: ['failed']}`, `{repo: '/srv/x'}`, …). A `linked` list
+ * keeps its filter and order in the page's address; a page may have only one. `above` is drawn above the filter.
  */
 export function Queue({title = 'Tasks', id = 'queue', fixed = {}, linked = true, choosable = true, above = null}) {
   const list = useMemo(() => listOfTasks(fixed, linked), []);

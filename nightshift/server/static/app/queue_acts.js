@@ -1,4 +1,4 @@
-// What is done to tasks from their list: to one, to those that are chosen, or to all that the filter lets pass.
+// Actions on tasks of a list: on one, on the chosen ones, or on all that pass the filter.
 
 import {fault, post} from './api.js';
 import {confirmed} from './dialogs.js';
@@ -12,7 +12,7 @@ import {html} from './ui.js';
 const SLICE = 500; // the most that one request acts on
 const REASONS = 3;
 
-/** What may be done to tasks of these statuses; the API refuses the rest. */
+/** Statuses that allow each action; the API refuses the action for others. */
 export const FITTING = {
   cancel: ['queued', 'scheduled', 'blocked', 'shared', 'running', 'waiting'],
   retry: ['failed', 'cancelled', 'scheduled'],
@@ -26,16 +26,18 @@ const REMARK = {
   prioritise: 'Those with a higher priority start sooner.',
 };
 
-/** Whether a cancel loses nothing of the task: it was not begun and has no time to begin at, which a retry forgets. */
+/**
+ * True if a cancelled task can be restored without loss: it was not begun, and has no start time, which a retry drops.
+ */
 const isUntouched = (task) => task.attempt === 0 && !task.not_before && ['queued', 'blocked'].includes(task.status);
 
-/** Say what was done, with a button that takes it back for a while; `after` is called when it has. */
+/** Report an action, with a button that undoes it for a while; `after` is called after an undo. */
 export function offerUndo(said, path, body, after = undefined) {
   const undo = () => act(path, 'Undone.', body).then(after);
   toast(html`${said} <${Button} sends kind="bare small" onClick=${undo}>Undo<//>`, 'good', UNDO_MS);
 }
 
-/** Cancel one task, after asking; one that was not begun can be brought back for a while. */
+/** Cancel one task after a confirmation; a task that was not begun can be restored for a while. */
 export async function cancelOne(task) {
   const id = task.task_id;
   const runs = task.status === 'running';
@@ -51,14 +53,14 @@ export async function cancelOne(task) {
   if (answer.ok && canUndo) offerUndo(said, `/api/task/${id}/retry`);
 }
 
-/** Ask for one task again, with `{from_draft: true}` for an attempt that begins with its draft. */
+/** Retry one task; `{from_draft: true}` starts it from its draft. */
 export async function retryOne(task, how = undefined) {
   const id = task.task_id;
   const answer = await act(`/api/task/${id}/retry`, task.status === 'cancelled' ? '' : `Task ${id} is queued again.`, how);
   if (answer.ok && task.status === 'cancelled') offerUndo(`Task ${id} is queued again.`, `/api/task/${id}/cancel`);
 }
 
-/** Set one task's priority, to be undone for a while. */
+/** Set one task's priority, with an undo button. */
 export async function setPriority(task, priority) {
   const path = `/api/task/${task.task_id}/priority`;
   const answer = await act(path, '', {priority});
@@ -74,10 +76,10 @@ export async function prioritiseOne(task) {
 }
 
 /**
- * Do something to many tasks, after asking.
+ * Apply an action to many tasks after a confirmation.
  * @param {'cancel'|'retry'|'prioritise'} action
  * @param {{ids?: number[], filter?: object}} which chosen tasks, or all that pass a filter
- * @returns {Promise<boolean>} whether anything was done
+ * @returns {Promise<boolean>} true if the action was carried out
  */
 export async function actOnMany(action, which) {
   const count = await countOf(action, which);
@@ -107,7 +109,7 @@ async function sureOf(action, title, {matched, fitting}) {
   return await confirmed({title, text, yes: title.replace('?', ''), ...kept}) ? {} : null;
 }
 
-/** How many tasks are meant, and how many the action is for; null where that could not be asked. */
+/** Count the selected tasks, and those that the action is possible for; null if the request failed. */
 async function countOf(action, which) {
   const sum = {matched: 0, fitting: 0};
   const priority = action === 'prioritise' ? {priority: 1} : {};
@@ -120,7 +122,7 @@ async function countOf(action, which) {
   return sum;
 }
 
-/** What became of each task; a request that fails ends it, and is told with them. */
+/** Apply an action and return the result for each task; a failed request ends the loop and is added as a result. */
 async function performed(which, asked) {
   const results = [];
   for (const part of partsOf(which)) {
@@ -142,7 +144,7 @@ function partsOf({ids, filter}) {
 
 const OPPOSITE = {cancel: 'retry', retry: 'cancel', prioritise: 'prioritise'};
 
-/** Offer for a while to bring back those that the opposite act leaves as they were. */
+/** Offer for a while to undo the action for the tasks that the opposite action restores exactly. */
 function offerUndoOfMany(action, back, all) {
   const undo = async () => {
     const results = [];

@@ -1,4 +1,4 @@
-// The filter of a list of tasks: a text, a chip for each status, and what else the address asks for.
+// The filter of a list of tasks: a text, a chip for each status, and the further filters in the page's address.
 
 import {clock, counted, day, grouped, words} from './text.js';
 import {STATUSES} from './queue_model.js';
@@ -35,7 +35,7 @@ function Chip({name, count, isOn, onClick}) {
     ${words(name)} <span class="number">${grouped(count)}</span></button></li>`;
 }
 
-/** A chip for each status that any task has; several together show the tasks of all of them. */
+/** A chip for each status that any task has; several chosen chips show the tasks of all these statuses. */
 function Statuses({list}) {
   const {status} = list.wanted.value;
   const counts = list.found.value?.counts;
@@ -49,11 +49,11 @@ function Statuses({list}) {
   </ul>`;
 }
 
-/** A filter that came with the address, and a button that takes it away. */
+/** A filter from the page's address, and a button that removes it. */
 const Given = ({name, value, onClear}) => html`<span class="given">${name}: <b>${value}</b>
   <button type="button" class="bare" aria-label=${`Show every ${name}`} onClick=${onClear}>×</button></span>`;
 
-/** A moment of the address; `today` is a word of its own. */
+/** Format a time from the address; `today` stays as it is. */
 const at = (text) => (text === 'today' ? text : `${day(text)} ${clock(text)}`);
 
 export function Filter({list, fixed}) {

@@ -1,4 +1,4 @@
-// What a list of tasks shows: its filter and order, the pages read so far, and how they are kept fresh.
+// State of a list of tasks: its filter and order, the pages read so far, and how they are refreshed.
 
 import {fault, get} from './api.js';
 import {address, answers} from './boot.js';
@@ -11,12 +11,12 @@ const SLICE = 500; // the most that the API gives at once
 const PLAIN = {status: [], q: '', kind: '', repo: '', since: '', until: '', sort: 'id', order: 'desc'};
 
 /**
- * Which tasks, and in which order.
+ * Filter and order of a list.
  * @typedef {{status: string[], q: string, kind: string, repo: string, since: string, until: string, sort: string,
- *   order: string}} Wanted `since` and `until` bound when tasks ended: times, or `today`
+ * order: string}} Wanted `since` and `until` limit the end time of tasks: times, or `today`
  */
 
-/** What the page's address asks for. @returns {Wanted} */
+/** Read filter and order from the page's address. @returns {Wanted} */
 export function wantedOf(search) {
   const given = new URLSearchParams(search);
   const text = (name) => given.get(name) ?? PLAIN[name];
@@ -24,25 +24,25 @@ export function wantedOf(search) {
   return {...Object.fromEntries(Object.keys(PLAIN).map((name) => [name, text(name)])), status};
 }
 
-/** The same as parameters of the API and of the page's address; what goes without saying is left out. */
+/** Return filter and order as parameters of the API and of the page's address, without default values. */
 export function queryOf({status, ...rest}) {
   const pairs = Object.entries(rest).filter(([name, value]) => value && value !== PLAIN[name]);
   return {...Object.fromEntries(pairs), ...(status.length ? {status: status.join(',')} : {})};
 }
 
-/** The part of it that a bulk action takes. */
+/** Return the part that a bulk action accepts. */
 export const filterOf = ({status, q, ...rest}) => (
   {status, q, ...Object.fromEntries(['kind', 'repo', 'since', 'until'].filter((name) => rest[name]).map((name) => [name, rest[name]]))});
 
-/** Whether anything is left out of the list. */
+/** True if the filter excludes tasks. */
 export const isFiltered = (wanted) => Object.keys(queryOf({...wanted, sort: 'id', order: 'desc'})).length > 0;
 
 const foundIn = ({tasks, counts, total, next}, before = []) => ({rows: [...before, ...tasks], counts, total, next});
 
 /**
  * A list of tasks.
- * @param {Partial<Wanted>} fixed what the owner cannot change here
- * @param {boolean} linked the page's address says what is shown, and follows it
+ * @param {Partial<Wanted>} fixed the part that the owner cannot change here
+ * @param {boolean} linked true keeps filter and order in sync with the page's address
  */
 export function listOfTasks(fixed, linked) {
   const wanted = signal({...PLAIN, ...(linked ? wantedOf(location.search) : {}), ...fixed});
@@ -54,7 +54,7 @@ export function listOfTasks(fixed, linked) {
   let many = PAGE;
   let turn = 0;
 
-  /** Read so many rows anew, in as few requests as the API allows. */
+  /** Read `many` rows again, in as few requests as the API allows. */
   const slices = async (mine) => {
     let all = null;
     let cursor = '';
@@ -85,16 +85,16 @@ export function listOfTasks(fixed, linked) {
     error,
     loading,
     reload: read,
-    /** Read, unless the page came with it. */
+    /** Read the list, unless it was embedded in the page. */
     begin: () => (answers.delete(first) ? undefined : read()),
-    /** Show other tasks, or in another order. */
+    /** Change the filter or the order. */
     want: (changes) => {
       wanted.value = {...wanted.peek(), ...changes, ...fixed};
       many = PAGE;
       if (linked) history.replaceState(history.state, '', linkTo(wanted.peek()));
       return read();
     },
-    /** Show what comes behind, below what is there. */
+    /** Append the next page. */
     more: () => {
       many += PAGE;
       return read();
@@ -102,7 +102,7 @@ export function listOfTasks(fixed, linked) {
   };
 }
 
-/** This page with another list; parameters of others and the place on the page stay. */
+/** Return the address of this page with another list; other parameters and the fragment stay. */
 export function linkTo(wanted) {
   const others = [...new URLSearchParams(location.search)].filter(([name]) => !(name in PLAIN));
   return address(location.pathname, {...Object.fromEntries(others), ...queryOf(wanted)}) + location.hash;

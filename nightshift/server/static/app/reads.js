@@ -1,4 +1,4 @@
-// Marks commits as read, and offers for a while to take that back.
+// Marks commits as read, with an undo button.
 
 import {Button} from './forms.js';
 import {act} from './state.js';
@@ -17,8 +17,8 @@ async function takeBack(ids) {
 }
 
 /**
- * @param {string} said when it is done
- * @param {object} [body] which ones, as the API takes it; none where the path says it
+ * @param {string} said the message when it is done
+ * @param {object} [body] the commits, as the API accepts them; not needed if the path identifies them
  * @param {string} [path]
  * @returns {Promise<import('./api.js').Answered>}
  */

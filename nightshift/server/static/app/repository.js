@@ -1,15 +1,15 @@
-// How a repository stands: its name, its pushes, how it differs from what it tracks.
+// State of a repository: its name, its pushes, and how it differs from its upstream.
 
 import {Moment} from './marks.js';
 import {counted} from './text.js';
 import {html} from './ui.js';
 
-/** What changes how repositories stand. */
+/** Events that change the state of repositories. */
 export const MOVED = ['integrated', 'commit_recorded', 'discarded', 'reverted', 'pushed', 'push_failed', 'checkout_left', 'task_submitted'];
 
 export const nameOf = ({path, own}) => (own ? 'own workspace' : path.replace(/\/+$/, '').split('/').pop());
 
-/** Whether what was integrated has gone to the remote. */
+/** Says whether integrated commits were pushed to the remote. */
 export function Push({repo}) {
   if (!repo.remote) return 'no remote';
   if (repo.unpushed) return html`<span class="warn" title=${repo.remote}>${counted(repo.unpushed, 'commit')} to push</span>`;
@@ -17,7 +17,7 @@ export function Push({repo}) {
     : html`<span title=${repo.remote}>nothing to push</span>`;
 }
 
-/** How the branch stands to what it tracks, and files that were changed by hand. */
+/** Describe how the branch differs from its upstream, and count the files that were changed by hand. */
 export function standing({ahead, behind, upstream, changed}) {
   const parts = [];
   if (ahead) parts.push(`${ahead} ahead of ${upstream}`);

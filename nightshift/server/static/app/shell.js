@@ -1,4 +1,4 @@
-// The frame of every page: header, title, icon, toasts, keyboard help; and the page itself in its middle.
+// The frame of every page: header, title, icon, toasts, keyboard help; the page itself is in its middle.
 
 import {answers} from './boot.js';
 import {startClock} from './clock.js';
@@ -19,18 +19,18 @@ export {act, isHeldByOwner, status} from './state.js';
 export {UNDO_MS, toast} from './toasts.js';
 export {useFocusKey} from './keys.js';
 
-/** What a page came with answers no question that is asked later. */
+/** Milliseconds after which embedded answers are dropped, because they are too old for later requests. */
 const BOOT_MS = 10_000;
 
 const icon = document.getElementById('icon');
 
-/** The icon and the sign before the title, by the daemon's state. */
+/** The icon and the prefix of the title for each state of the daemon. */
 const MOODS = {
   offline: ['away', '✕ '], paused: ['held', '⏸ '], no_model: ['fault', '! '], needs_you: ['asks', ''], working: ['busy', '▶ '], idle: ['idle', ''],
 };
 
 function followMood(title) {
-  // Wanted when nothing can be fetched any more.
+  // Load this icon in advance: it is needed when the daemon cannot be reached any more.
   new Image().src = icon.getAttribute('href').replace(/[^/]+$/, 'away.svg');
   effect(() => {
     const state = overall()?.state ?? 'idle';
@@ -53,7 +53,7 @@ function followConnection() {
   onResync(() => toast('The log was restarted and was read again.'));
 }
 
-/** Below the page, so that nothing moves: what is shown may be old. */
+/** A note below the page, so that nothing moves: the data may be outdated. */
 const Away = () => (isAway()
   ? html`<p class="away" role="status">The daemon does not answer. What you see is what was known last, and nothing can be changed;
       the page goes on by itself when it is back. <code>${typed('status')}</code> tells more.</p>` : null);
@@ -69,7 +69,7 @@ function bindKeys() {
   });
 }
 
-/** An update of the daemon changes the pages too; they say so rather than mix. */
+/** Offer to reload after an update of the daemon, because the new version may have changed the pages too. */
 function followVersion() {
   const first = status.peek()?.version;
   effect(() => {
@@ -78,7 +78,7 @@ function followVersion() {
   });
 }
 
-/** Listens only when all parts of the page do: an event that came before them would be lost on them. */
+/** Starts to listen after all parts of the page have been mounted, because they would miss an earlier event. */
 function Begin() {
   useEffect(() => {
     startState();
@@ -88,9 +88,9 @@ function Begin() {
 }
 
 /**
- * Draw a page; each page's script calls it once.
+ * Draw a page; the script of each page calls it once.
  * @param {Function} Page its component
- * @param {{title: string|(() => string)}} about a title that is a function of signals follows them
+ * @param {{title: string|(() => string)}} about a title function is evaluated again when its signals change
  */
 export function mount(Page, {title}) {
   const main = document.getElementById('main');

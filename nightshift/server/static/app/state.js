@@ -1,26 +1,26 @@
-// The daemon's state as all parts of a page see it.
+// The daemon's state, shared by all parts of a page.
 
 import {fault, post, source} from './api.js';
 import {connection, whenever} from './live.js';
 import {toast} from './toasts.js';
 
-/** The newest `/api/status`; `status.data` is null until there is one. */
+/** The newest `/api/status`; `status.data` is null until it has arrived. */
 export const status = source('/api/status');
 
 const POLL_MS = 30_000;
 
-/** Whether the daemon does not answer. */
+/** True if the daemon does not answer. */
 export const isAway = () => connection.value === 'reconnecting';
 
 const OFFLINE = {state: 'offline', text: 'Offline', why: 'The daemon does not answer; the page goes on by itself when it is back.', until: null};
 
-/** The daemon's state as the server makes it for everybody (`core/status.py`), or that there is no answer; null at first. */
+/** Return the daemon's overall state (`core/status.py`), or `OFFLINE` if it does not answer; null at first. */
 export const overall = () => (isAway() ? OFFLINE : status.data?.overall ?? null);
 
-/** Whether tasks are held back by something that the owner lifts himself. */
+/** True if tasks are held back by a pause or a checkpoint, which the owner ends. */
 export const isHeldByOwner = (report) => report.holds.some(({source: by}) => by === 'owner' || by === 'checkpoint');
 
-/** Keep the state fresh; the shell does it once. */
+/** Keep the state up to date; called once, by the shell. */
 export function startState() {
   status.first();
   whenever(null, status.reload, 500);
@@ -28,9 +28,9 @@ export function startState() {
 }
 
 /**
- * Send a change to the daemon and say how it went.
+ * Send a change to the daemon and show the result.
  * @param {string} path
- * @param {string} said when it is done; empty says nothing
+ * @param {string} said message on success; empty shows none
  * @param {object} [body]
  * @returns {Promise<import('./api.js').Answered>}
  */

@@ -1,13 +1,14 @@
-// A table that can be sorted, walked through with j and k, and whose rows can be chosen with x and shift-click.
+// A table with sorting; j and k move over its rows, and x and shift-click choose rows.
 
 import {useKeys} from './keys.js';
 import {classes, html, useMemo, useRef, useSignal} from './ui.js';
 
 /**
- * A column; `cell` draws it (the value of `key` by default), `sort` gives what rows are ordered by (true: that value).
+ * A column; `cell` draws it (default: the value of `key`), `sort` returns the value to sort by (true: the value of
+ * `key`).
  * @typedef {{key: string, label: string, cell?: (row: any) => any, sort?: true|((row: any) => any), number?: boolean,
- *   minor?: boolean, what?: boolean, most?: boolean}} Column `minor` is hidden where the screen is narrow; `what` takes
- *   the room there is; with `most` the first click brings the greatest to the top
+ * minor?: boolean, what?: boolean, most?: boolean}} Column `minor` is hidden on narrow screens; `what` takes the
+ * remaining width; with `most` the first click sorts in descending order
  */
 
 const compared = (one, other) => {
@@ -17,7 +18,7 @@ const compared = (one, other) => {
   return one < other ? -1 : 1;
 };
 
-/** Rows in the order of a column. */
+/** Return the rows sorted by a column. */
 export function sorted(rows, columns, order) {
   const column = order && columns.find(({key}) => key === order.key);
   if (!column?.sort) return rows;
@@ -35,7 +36,7 @@ function Head({column, order, onSort}) {
     <button type="button" class="bare" onClick=${() => onSort(column.key)}>${column.label}</button></th>`;
 }
 
-/** The keys that walk: `rows` and what each does are looked up when a key is pressed. */
+/** Bind the keys that move over rows; rows and actions are looked up when a key is pressed. */
 function useWalk({rows, keyOf, at, choose, onOpen, rowKeys = {}, body}) {
   const now = useRef(null);
   now.current = {rows, keyOf, choose, onOpen, rowKeys};
@@ -59,14 +60,14 @@ function useWalk({rows, keyOf, at, choose, onOpen, rowKeys = {}, body}) {
   }, [Boolean(choose), Boolean(onOpen)]);
 }
 
-/** Choose a row, or no longer; `chosen` is a signal that holds a set of keys. */
+/** Toggle whether a row is chosen; `chosen` is a signal that holds a set of keys. */
 export function toggle(chosen, key) {
   const next = new Set(chosen.peek());
   if (!next.delete(key)) next.add(key);
   chosen.value = next;
 }
 
-/** Chooses a row, or no longer; with `ranged` all rows between it and the one before become as it. */
+/** Return a function that toggles a row; with `ranged`, all rows up to the one toggled before get the same state. */
 function useChoice(rows, keyOf, chosen) {
   const last = useRef(null);
   if (!chosen) return null;
@@ -86,9 +87,9 @@ function useChoice(rows, keyOf, chosen) {
 
 /**
  * @param {{rows: any[], columns: Column[], keyOf: (row: any) => any, label: string, order?: object, chosen?: object,
- *   onOpen?: (row: any) => void, rowClass?: (row: any) => string}} props `order` is a signal of `{key, down}` or null
- *   (one of its own if not given), `chosen` a signal of a set of keys; without it rows cannot be chosen; `served` rows
- *   come in order; `rowKeys` are keys that do something to the row one is at
+ * onOpen?: (row: any) => void, rowClass?: (row: any) => string}} props `order` is a signal of `{key, down}` or null (by
+ * default one of the table's own); `chosen` is a signal of a set of keys, and without it rows cannot be chosen;
+ * `served` means that the rows are already sorted; `rowKeys` maps keys to actions on the current row
  */
 export function Table({
   rows, columns, keyOf, label, order: given, chosen, onOpen, rowClass, rowKeys, served = false, walk = true,

@@ -1,12 +1,13 @@
-// How values are written: numbers, durations, amounts of money, and texts of others made printable.
+// Formats values: numbers, durations, amounts of money; and makes untrusted texts printable.
 
-/** A command as its owner types it, such as `nightshift retry 7`. */
+/** Return a command as the owner types it, such as `nightshift retry 7`. */
 export const typed = (command) => `${document.documentElement.dataset.program} ${command}`;
 
-// The same characters as core.text.masking.printable: control, format and unassigned ones, and separators of lines.
+// The same characters as in core.text.masking.printable: control, format and unassigned characters, and line
+// separators.
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu;
 
-/** A text whose control and direction characters are visible escapes; tabs and line ends stay. */
+/** Return a text with control and direction characters as visible escapes; tabs and line ends stay. */
 export function printable(text) {
   return text.replaceAll('\r\n', '\n').replace(HIDDEN, (char) => {
     if (char === '\t' || char === '\n') return char;
@@ -15,15 +16,16 @@ export function printable(text) {
   });
 }
 
-/** The first line that says something, cut to a length. */
+/** Return the first non-blank line, cut to a length. */
 export function firstLine(text, max = 140) {
   const line = (text.split('\n').find((each) => each.trim()) ?? '').trim();
   return line.length > max ? `${line.slice(0, max - 1)}…` : line;
 }
 
-// Shares, money, counts and lengths of time: as core/text/formats.py writes them; tests/core/text/formats.json holds both to it.
+// Formats of shares, money, counts and durations match core/text/formats.py; both are tested by
+// tests/core/text/formats.json.
 
-/** A share of one: `87 %`; what is not quite nothing or all is `< 1 %` or `> 99 %`. */
+/** Format a share of one: `87 %`; almost nothing is `< 1 %`, almost all is `> 99 %`. */
 export function percent(share) {
   if (share === null || share === undefined) return '–';
   const text = (100 * share).toFixed(0);
@@ -31,7 +33,10 @@ export function percent(share) {
   return share < 1 && text === '100' ? '> 99 %' : `${text} %`;
 }
 
-/** An amount of US dollars: `$0`, `$0.0042`, `$1.27`, `$1,204`; with `unpriced` calls, whose cost is not known, `$1.27 + ?`. */
+/**
+ * Format US dollars: `$0`, `$0.0042`, `$1.27`, `$1,204`; if there are `unpriced` calls, whose cost is not known, `$1.27
+ * + ?`.
+ */
 export function money(usd, unpriced = 0) {
   if (unpriced) return usd ? `${dollars(usd)} + ?` : '$?';
   return dollars(usd);
@@ -47,7 +52,7 @@ function dollars(usd) {
 
 const SIZES = [[1, ''], [1e3, 'k'], [1e6, 'M'], [1e9, 'G'], [1e12, 'T']];
 
-/** A count in few characters: `950`, `12.3k`, `123k`, `4M`; below a thousand with up to two places. */
+/** Format a count in few characters: `950`, `12.3k`, `123k`, `4M`; below a thousand with up to two decimals. */
 export function compact(number) {
   if (number < 0) return `-${compact(-number)}`;
   const tried = SIZES.map(([size, unit]) => {
@@ -59,13 +64,13 @@ export function compact(number) {
   return `${text.includes('.') ? text.replace(/\.?0+$/, '') : text}${unit}`;
 }
 
-/** A count of tokens: whole up to `9,999`, then `12.3k`. */
+/** Format a count of tokens: in full up to `9,999`, then `12.3k`. */
 export function tokens(count) {
   const whole = Number(count.toFixed(0));
   return whole < 10_000 ? grouped(whole) : compact(count);
 }
 
-/** A length of time in its two largest units: `340 ms`, `12.3 s`, `4 min 5 s`, `3 h`, `2 d 4 h`. */
+/** Format a duration in its two largest units: `340 ms`, `12.3 s`, `4 min 5 s`, `3 h`, `2 d 4 h`. */
 export function duration(seconds) {
   if (seconds === null || seconds === undefined) return '–';
   const length = Math.max(0, seconds);
@@ -73,7 +78,7 @@ export function duration(seconds) {
   return length < 59.95 ? `${length.toFixed(1)} s` : long(Number(length.toFixed(0)));
 }
 
-/** Seconds without fractions, for what counts up: `8 s`, `4 min 5 s`. */
+/** Format seconds without fractions, for durations that count up: `8 s`, `4 min 5 s`. */
 export const elapsed = (seconds) => long(Math.max(0, Math.floor(seconds)));
 
 const UNITS = [[86400, 'd', 3600, 'h'], [3600, 'h', 60, 'min'], [60, 'min', 1, 's'], [1, 's', 1, '']];
@@ -84,7 +89,7 @@ function long(seconds) {
   return `${Math.floor(seconds / size)} ${unit}${rest ? ` ${rest} ${small}` : ''}`;
 }
 
-/** How long since, in the largest unit: `now`, `3 h ago`; what is still to come: `in 2 h`. */
+/** Format a distance in time in its largest unit: `now`, `3 h ago`; for the future: `in 2 h`. */
 export function ago(seconds) {
   const distance = Number(Math.abs(seconds).toFixed(0));
   if (distance < 5) return 'now';
@@ -93,31 +98,31 @@ export function ago(seconds) {
   return seconds > 0 ? `${amount} ago` : `in ${amount}`;
 }
 
-/** A moment (milliseconds) relative to another. */
+/** Format a time (milliseconds) relative to another. */
 export const relative = (at, now) => ago((now - at) / 1000);
 
-/** A number with its thousands set apart: `12,345`. */
+/** Format a number with thousands separators: `12,345`. */
 export const grouped = (number) => number.toLocaleString('en');
 
 /** `1 line`, `2 lines`. */
 export const counted = (number, one, many = `${one}s`) => `${grouped(number)} ${number === 1 ? one : many}`;
 
-/** A name of the API as words: `gave_up` becomes `gave up`. */
+/** Convert a name of the API to words: `gave_up` becomes `gave up`. */
 export const words = (name) => name.replaceAll('_', ' ').toLowerCase();
 
 const two = (number) => String(number).padStart(2, '0');
 
-/** The local clock time of a moment: `09:05:07`. */
+/** Format the local time of day: `09:05:07`. */
 export function clock(at) {
   const date = new Date(at);
   return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
-/** The local date of a moment: `2026-11-22`. */
+/** Format the local date: `2026-11-22`. */
 export function day(at) {
   const date = new Date(at);
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 }
 
-/** The zone of a moment here: `GMT+1`. */
+/** Return the local time zone at a time: `GMT+1`. */
 export const zone = (at) => new Intl.DateTimeFormat('en', {timeZoneName: 'short'}).formatToParts(new Date(at)).find(({type}) => type === 'timeZoneName').value;

@@ -1,4 +1,4 @@
-// Light, dark, or as the system has it. A classic script in the head: it runs before anything is painted.
+// Light, dark, or the system's theme. A classic script in the head, so that it runs before the first paint.
 
 (() => {
   const kept = () => {
@@ -15,6 +15,6 @@
     else delete root.dataset.theme;
   };
   apply();
-  // Other tabs follow.
+  // Follow changes made in other tabs.
   addEventListener('storage', (event) => event.key === 'theme' && apply());
 })();

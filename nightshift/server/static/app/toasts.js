@@ -1,9 +1,9 @@
-// Short messages at the edge of the page; a screen reader says them.
+// Short messages at the edge of the page, which screen readers announce.
 
 import {html, signal} from './ui.js';
 
 const SHOWN_MS = {good: 5000, plain: 7000, bad: 15000};
-/** So long an offer to undo is shown. */
+/** Milliseconds for which an undo button is shown. */
 export const UNDO_MS = 10_000;
 const shown = signal([]);
 let made = 0;
@@ -14,7 +14,7 @@ const dismiss = (id) => { shown.value = shown.peek().filter((each) => each.id !=
  * Show a message for a while.
  * @param {string|object} text a sentence, or markup
  * @param {'good'|'plain'|'bad'} [kind] `bad` stays longer
- * @param {number} [shownMs] how long; an offer to undo stays ten seconds
+ * @param {number} [shownMs] milliseconds; an offer to undo stays ten seconds
  */
 export function toast(text, kind = 'plain', shownMs = SHOWN_MS[kind]) {
   const id = ++made;
@@ -22,7 +22,7 @@ export function toast(text, kind = 'plain', shownMs = SHOWN_MS[kind]) {
   setTimeout(dismiss, shownMs, id);
 }
 
-/** All of them. */
+/** All current messages. */
 export const Toasts = () => shown.value.map(({id, text, kind}) => html`
   <p key=${id} class="toast ${kind}">
     <span>${text}</span>

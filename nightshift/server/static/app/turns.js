@@ -1,4 +1,4 @@
-// A shared worker that gives tabs their turn, one after another: Web Locks need https, a shared worker does not.
+// A shared worker that lets tabs lead one after another: Web Locks need https, a shared worker does not.
 
 const waiting = [];
 

@@ -1,4 +1,4 @@
-// What pages are built with: Preact, htm and signals under one roof. No other module imports from vendor/, but the chart.
+// Re-exports Preact, htm and signals. No other module imports from vendor/, except for the chart.
 
 import {here} from './boot.js';
 import {Fragment, createContext, h, options, render} from '../vendor/preact.js';
@@ -9,17 +9,17 @@ export {useCallback, useContext, useEffect, useErrorBoundary, useId, useLayoutEf
 export {batch, computed, effect, signal, untracked, useComputed, useSignal, useSignalEffect} from '../vendor/signals.js';
 export {Fragment, createContext, h, render};
 
-/** Markup as a tagged template: ``html`<${Pill} status=${task.status} />` ``. Texts become text nodes. */
+/** Markup as a tagged template: ``html`<${Pill} status=${task.status} />` ``. Strings become text nodes. */
 export const html = htm.bind(h);
 
-// Links are written from the first page, wherever a proxy has that.
+// Links are written relative to the first page; this adds the sub-path of a proxy.
 const before = options.vnode;
 options.vnode = (node) => {
   if (typeof node.type === 'string' && node.props.href) node.props.href = here(node.props.href);
   before?.(node);
 };
 
-/** Class names of what is true: `classes('row', {chosen: isChosen})`. */
+/** Join class names; an object gives the names whose value is true: `classes('row', {chosen: isChosen})`. */
 export function classes(...names) {
   return names.flatMap((name) => {
     if (!name) return [];

@@ -1,4 +1,4 @@
-// The evidence of a commit, run again on request: a button, how far it is, and how it ended last. The server knows all of it.
+// Verifies the evidence of a commit again on request: a button, the progress, and the last result, all from the server.
 
 import {fault, post, useData} from './api.js';
 import {Button} from './forms.js';
@@ -11,7 +11,7 @@ const KINDS = ['verify_started', 'verify_cancelled', 'verified'];
 const POLL_MS = 1000;
 const TONE = {holds: 'done', 'does not hold': 'failed', 'not verified': 'warn', 'a draft': 'warn'};
 const WORDS = {holds: 'agrees', 'does not hold': 'differs', 'not verified': 'not verified', 'a draft': 'draft'};
-/** A sign for each standing, for those who see no colour. */
+/** A sign for each result, for users who cannot see the colour. */
 const SIGN = {ok: '✓', CHANGED: '≠', FAILED: '✗', 'not checked': '–'};
 const STANDS = {ok: 'as then', CHANGED: 'other than then, which refutes nothing', FAILED: 'refuted', 'not checked': 'not checked'};
 
@@ -43,8 +43,8 @@ function Ended({last}) {
 }
 
 /**
- * @param {{commit: string, children: (parts: {button: any, result: any}) => any}} props the commit's whole id; where
- *   the button and the result stand is the caller's choice
+ * @param {{commit: string, children: (parts: {button: any, result: any}) => any}} props `commit` is the full id;
+ * `children` places the button and the result
  */
 export function VerifyAgain({commit, children}) {
   const found = useData(`/api/commit/${commit}/verification`, {}, KINDS);

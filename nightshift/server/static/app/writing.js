@@ -1,4 +1,5 @@
-// What a model writes just now, with how fast; until it writes, that it is waited for and since when.
+// The text that a model is writing now, with its speed; until it writes, a note says which model is waited for and
+// since when.
 
 import {Span} from './marks.js';
 import {calls, rate} from './live_text.js';
@@ -8,7 +9,7 @@ import {classes, html, useLayoutEffect, useRef} from './ui.js';
 const NEAR_PX = 40;
 const ESCAPES = {n: '\n', t: '\t', r: '', '"': '"', '\\': '\\', '/': '/'};
 
-/** The newest call of a task's step, while its reply is not stored yet; else null. */
+/** Return the newest call of a task's step, while its reply is not stored yet; else null. */
 export function callOf(task, step) {
   const call = calls.value.get(task);
   if (!call || call.attempt !== step.attempt || call.step_no !== step.step_no) return null;
@@ -17,7 +18,7 @@ export function callOf(task, step) {
 
 const who = ({backend, model}) => (backend === 'repair' ? 'The built-in engine' : model ? `${backend}=${model}` : backend);
 
-/** How fast it is, as `about 42 tokens/s`. */
+/** The writing speed, as `about 42 tokens/s`. */
 function Pace({call}) {
   const speed = rate(call);
   if (speed === null) return null;
@@ -32,12 +33,14 @@ function Standing({call}) {
   return html`${who(call)} ${call.thinks ? 'thinks; it was asked' : 'was asked'} <${Span} since=${call.began_at} /> ago and has written nothing yet.`;
 }
 
-/** Arguments of a tool as far as they were written: JSON with its line ends shown as such. */
+/** Return the arguments of a tool as far as written: JSON with its escapes replaced. */
 const readable = (text) => text.replace(/\\(["\\/nrt])/g, (_, char) => ESCAPES[char]);
 
 const Part = ({part}) => (part.is_thought ? html`<details class="hint"><summary>thoughts</summary>${part.text}</details>` : part.tool ? html`<span class="writing-call"><b>${part.tool}</b> ${readable(part.text)}</span>` : part.text);
 
-/** A reply as it is written. It keeps its end in sight unless somebody scrolls up; screen readers are not told of it. */
+/**
+ * A reply while it is written. It scrolls to its end unless the user scrolled up; screen readers do not announce it.
+ */
 export function Writing({call, small = false}) {
   const at = useRef(null);
   const follows = useRef(true);

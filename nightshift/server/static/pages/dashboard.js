@@ -1,4 +1,4 @@
-// The dashboard: what the daemon does now, and what can be done about it.
+// The dashboard: what the daemon does now, and actions on it.
 
 import {mount, status} from '../app/shell.js';
 import {html} from '../app/ui.js';

@@ -1,4 +1,4 @@
-// The hub: machines that share one queue, and the tasks of all of them.
+// The hub: machines that share one queue, and the tasks of all these machines.
 
 import {useData} from '../app/api.js';
 import {Button, Card, Empty, Loaded, Meter, Moment, Pill} from '../app/parts.js';
@@ -11,11 +11,11 @@ import {html, useEffect, useRef} from '../app/ui.js';
 import {Tasks, web} from './hub/tasks.js';
 
 const LOOK_MS = 4000;
-/** So often an answer that has not come is waited for further. */
+/** Number of polls that are skipped while a request is still unanswered. */
 const PATIENCE = 3;
 const KIND = {up: 'ok', draining: 'draining', lost: 'bad', removed: 'cancelled'};
 
-/** Nodes, as they were known last while the hub is away. */
+/** Return the nodes and counts; while the hub cannot be reached, the last known ones. */
 function useLast(data) {
   const last = useRef(null);
   if (data?.reachable) last.current = data;

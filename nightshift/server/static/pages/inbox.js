@@ -1,4 +1,4 @@
-// The inbox: what tasks ask of their owner, commits that he has not read, and what was decided before.
+// The inbox: open questions of tasks to the owner, unread commits, and earlier decisions.
 
 import {useData} from '../app/api.js';
 import {Card, Empty, Loaded} from '../app/parts.js';

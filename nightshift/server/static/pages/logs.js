@@ -1,4 +1,4 @@
-// The log: all that happened, as it happens, and how to find one's way in it.
+// The log: all events, live, with filter and search.
 
 import {address} from '../app/api.js';
 import {useKeys} from '../app/keys.js';
@@ -13,12 +13,12 @@ import {Finder} from './log/find.js';
 import {LogModel} from './log/model.js';
 import {LogView, idOf} from './log/view.js';
 
-/** What is shown, and how it goes on. */
+/** The shown span of the log, and how it is updated. */
 export const model = new LogModel();
 const finder = new Finder(model);
 let current = null;
 
-/** Show the end, or a place, and mark the line that was asked for. */
+/** Show the end or a position, and mark the requested line. */
 async function open(place = {}) {
   if (!await model.open(place)) return;
   if (model.view.rowOf(place.line)) choose(place.line, 'center');
@@ -28,7 +28,7 @@ async function open(place = {}) {
   finder.paint();
 }
 
-/** The first line since the time that was asked for: the pages before it and from it on are of one size at most. */
+/** Return the first row since the requested time; the lines before it are loaded too. */
 const nearest = (view) => [...view.box.querySelectorAll('.line')].find((each) => idOf(each) >= model.middle)
   ?? view.box.lastElementChild?.lastElementChild;
 
@@ -67,7 +67,7 @@ async function find(by) {
   finder.paint();
 }
 
-/** The line that the address names. */
+/** Return the id of the line in the address, 0 if there is none. */
 const named = () => Number(/^#L(\d+)$/.exec(location.hash)?.[1] ?? 0);
 
 function clicked(event) {

@@ -1,4 +1,4 @@
-// Memory: what lessons are worth, and each of them: found, read, retired, carried elsewhere.
+// Memory: the measured value of lessons, and the lessons themselves: search, details, retirement, export and import.
 
 import {useData} from '../app/api.js';
 import {Button, Card, Empty, Loaded} from '../app/parts.js';

@@ -1,4 +1,4 @@
-// One weekly report, drawn from the elements that it is made of; texts are texts and nothing else.
+// One weekly report, drawn from its elements; strings are only ever drawn as text.
 
 import {page, useData} from '../app/api.js';
 import {Card, Loaded, Moment} from '../app/parts.js';
@@ -10,7 +10,7 @@ const {name} = page.where;
 const Contents = ({sections}) => html`<nav class="contents" aria-label="Parts of the report"><ul class="plain">
   ${sections.map((section) => html`<li key=${section.name}><a href=${`#${section.name}`}>${section.title}</a></li>`)}</ul></nav>`;
 
-/** A text with links to the tasks that it names. */
+/** A text in which names of tasks are links. */
 const Linked = ({text}) => text.split(/\b(task \d+)\b/).map((part, index) => (index % 2
   ? html`<a key=${index} href=${`/task/${part.slice(5)}`}>${part}</a>` : part));
 

@@ -1,4 +1,4 @@
-// The weekly reports: newest first, and one that is made now.
+// The weekly reports, newest first, and a form that creates one now.
 
 import {fault, get, post, useData} from '../app/api.js';
 import {go} from '../app/boot.js';

@@ -1,4 +1,4 @@
-// The review stack: commits one by one, the riskiest first, each with its change and what vouches for it beside it.
+// The review stack: commits one at a time, riskiest first, each with its change and its verdict beside it.
 
 import {address, useData} from '../app/api.js';
 import {go} from '../app/boot.js';
@@ -17,7 +17,7 @@ import {isSettled, useStack} from './review/stack.js';
 const KINDS = ['commit_recorded', 'integrated', 'discarded', 'reviewed', 'reverted'];
 const GIVEN = ['task', 'integrated', 'drafts', 'since', 'until'];
 
-/** What the address asks for; without anything, what was not read. */
+/** Return the query from the address; by default, unread commits. */
 function asked() {
   const given = new URLSearchParams(location.search);
   const query = Object.fromEntries(GIVEN.filter((name) => given.get(name)).map((name) => [name, given.get(name)]));
@@ -26,7 +26,7 @@ function asked() {
 
 const at = (text) => (text === 'today' ? text : `${day(text)} ${clock(text).slice(0, 5)}`);
 
-/** Which commits the stack has, in words. */
+/** Describe which commits the stack contains. */
 function titleOf({task, integrated, drafts, since, until}) {
   const what = task ? `Commits of task ${task}` : integrated === '1' ? 'Landed' : integrated === '0' ? 'On a branch'
     : drafts === '1' ? 'Drafts' : since ? 'Commits' : 'Not read yet';

@@ -1,4 +1,4 @@
-// The settings: what each is, where it comes from, and changing it over what config.yaml says.
+// The settings: the description and the source of each, and controls that override config.yaml.
 
 import {Card, Check, Fault, Loaded} from '../app/parts.js';
 import {whenever} from '../app/live.js';

@@ -1,4 +1,4 @@
-// The tasks: found, sorted and steered, and a form for a new one.
+// The tasks: search, sorting, actions, and a form for a new one.
 
 import {useData} from '../app/api.js';
 import {Causes} from '../app/causes.js';
@@ -10,7 +10,7 @@ import {Notices} from './dashboard/alerts.js';
 import {NewTask} from './tasks/newtask.js';
 import {Filters} from './tasks/filters.js';
 
-/** Where failed tasks alone are shown, why they failed stands above them. */
+/** If the list shows only failed tasks, shows the causes of failures above them. */
 function Why({list}) {
   const {status, q, kind, repo, since, until} = list.wanted.value;
   const isShown = status.join() === 'failed' && !q && !kind && !repo;

@@ -1,6 +1,6 @@
-"""Texts become vectors: by hashing, which needs nothing, by a model on this machine, or by an endpoint.
+"""Embedders turn texts into vectors: by hashing, which needs nothing, by a local model, or by an endpoint.
 
-`choose` knows the embedders by the names of the settings; everything else sees the protocol in `base` only.
+`choose` maps the names in the settings to embedders; all other code uses only the protocol in `base`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoints:
-    """Addresses and key of the servers of models, as for writing code."""
+    """Addresses and key of the model servers, the same as for writing code."""
 
     ollama_base_url: str = "http://localhost:11434"
     openai_base_url: str | None = None
@@ -44,7 +44,7 @@ class Endpoints:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Embedders that a memory uses: `ready` at once, `better` from when it is loaded. `why` is for the owner."""
+    """Embedders of a memory: `ready` at once, `better` once it is loaded. `why` explains the choice to the owner."""
 
     ready: Embedder
     better: Loadable | None
@@ -52,7 +52,7 @@ class Choice:
 
 
 Maker = Callable[[str | None, Endpoints, Provisioning], Loadable | None]
-"""Makes an embedder, given its model's name; None means that hashing is all there is."""
+"""Makes an embedder from its model's name; returns None if only hashing is used."""
 
 
 def _none(model: str | None, endpoints: Endpoints, provisioning: Provisioning) -> None:  # noqa: ARG001  all are given it
@@ -73,7 +73,7 @@ def _openai(model: str | None, endpoints: Endpoints, provisioning: Provisioning)
     )
 
 
-# `auto` never sends a text away from this machine.
+# `auto` never sends a text to another machine.
 MAKERS: Mapping[str, Maker] = {
     "auto": _sentence,
     "hashed": _none,
@@ -86,16 +86,16 @@ MAKERS: Mapping[str, Maker] = {
 def choose(
     name: str, model: str | None = None, endpoints: Endpoints | None = None, provisioning: Provisioning | None = None
 ) -> Choice:
-    """Pick the embedders by the setting's name; nothing is loaded.
+    """Choose the embedders by the setting's name; nothing is loaded.
 
     Args:
         name: one of `MAKERS`.
         model: the model's name there; for a sentence-transformer a folder, or its name in the Hugging Face cache.
-        endpoints: where models answer.
-        provisioning: how packages and models come to this machine.
+        endpoints: addresses of the model servers.
+        provisioning: how packages and models are installed on this machine.
 
     Raises:
-        ValueError: the name is none of these.
+        ValueError: the name is not one of these.
     """
     if name not in MAKERS:
         raise ValueError(f"there is no embedder {name!r}; known are {', '.join(MAKERS)}")

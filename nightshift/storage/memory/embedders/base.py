@@ -1,4 +1,4 @@
-"""Base of embedders: a name for the vector space, vectors of length 1, and a floor, known or measured here."""
+"""Base of embedders: a name for the vector space, vectors of length 1, and a known or measured similarity floor."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 MAX_CHARS = 4000
-"""Number of characters of a text that are embedded; signatures and descriptions say what matters early."""
+"""Number of characters of a text that are embedded; the important parts of signatures and descriptions come early."""
 
 
 class EmbedderMissing(NightshiftError):
-    """An embedder cannot be used here, or not now; the message says why, and what to do."""
+    """An embedder cannot be used on this machine, or not now; the message gives the reason and a remedy."""
 
 
 class Embedder(Protocol):
@@ -29,53 +29,53 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """Names the vector space: vectors are comparable only under one name."""
+        """Name of the vector space: only vectors under the same name are comparable."""
         ...
 
     @property
     def dims(self) -> int:
-        """How many numbers a vector has."""
+        """Number of elements of a vector."""
         ...
 
     @property
     def floor(self) -> float:
-        """The cosine similarity below which two texts have nothing to do with each other."""
+        """Cosine similarity below which two texts are unrelated."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Embed texts: a row for each, float32, shape (len(texts), dims).
 
         Raises:
-            EmbedderMissing: it cannot be used now.
+            EmbedderMissing: the embedder cannot be used now.
         """
         ...
 
 
 class Loadable(Embedder, Protocol):
-    """An embedder that has to be loaded, or found to answer, before it is used; its name and floor hold from then."""
+    """An embedder that must be loaded, or contacted, before it is used; its name and floor are valid from then."""
 
     def load(self) -> None:
-        """Get ready; may take seconds. May be called again after it failed.
+        """Prepare the embedder; may take seconds. May be called again after it failed.
 
         Raises:
-            EmbedderMissing: it cannot be used here, or not now.
+            EmbedderMissing: it cannot be used on this machine, or not now.
         """
         ...
 
     def close(self) -> None:
-        """Give back what it holds. May be called twice; an embedder may be used again after it."""
+        """Release its resources. May be called twice; the embedder may be used again afterwards."""
         ...
 
 
 REMEMBERED = 256
-"""So many texts of late keep their vectors: what a task asks with is learned at its end, and errors come again."""
+"""Number of recent texts whose vectors are cached: a task's query is learned at its end, and errors recur."""
 
 
 class Recent:
-    """The vectors of late texts, so that no text is embedded twice in a row. Thread-safe.
+    """Cache of the vectors of recent texts, so that no text is embedded twice in a row. Thread-safe.
 
     Args:
-        embed: makes the vectors, shape (texts, dims); it is never called with no text or with one twice.
+        embed: makes the vectors, shape (texts, dims); it is never called without texts or with duplicates.
     """
 
     def __init__(self, embed: Callable[[Sequence[str]], Vectors]) -> None:
@@ -83,7 +83,7 @@ class Recent:
         self._rows = OrderedDict[str, "Vectors"]()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embed texts: a row for each; at least one is given."""
+        """Embed texts: a row for each; at least one text must be given."""
         import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
 
         with self._lock:
@@ -122,10 +122,10 @@ LOWEST, HIGHEST = 0.2, 0.95
 
 
 def floor_of(embed: Callable[[Sequence[str]], Vectors]) -> float:
-    """The cosine similarity that texts without anything in common hardly ever reach.
+    """Return the cosine similarity that unrelated texts hardly ever reach.
 
-    Models differ in how alike they take two texts to be that share nothing: for one 0.1 is usual, for another 0.7. So
-    it is measured on such texts: their mean similarity and three standard deviations.
+    Models differ in the similarity of unrelated texts: for one 0.1 is usual, for another 0.7. So it is measured on such
+    texts: their mean similarity plus three standard deviations.
     """
     import numpy as np  # noqa: PLC0415  not needed by a daemon that remembers nothing yet
 

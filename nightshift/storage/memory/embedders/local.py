@@ -1,4 +1,4 @@
-"""Embedding by hashed n-grams, which needs nothing, and blended with a model that knows what words mean."""
+"""Local embedding by hashed n-grams, which needs nothing else, alone or blended with a model of word meanings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _stem(word: str) -> str:
     return _ENDING.sub("", word)
 
 
-# Words of every sentence, and of every error.
+# Words that occur in every sentence, and in every error.
 _COMMON = frozenset(
     _stem(word)
     for word in """
@@ -34,18 +34,18 @@ _COMMON = frozenset(
     """.split()  # noqa: SIM905  words are read more easily than quotes
 )
 WORD, COMMON, PAIR, PIECE, KIND, RELATION = 1.0, 0.2, 1.0, 0.05, 0.5, 4.0
-"""How much features count; `RELATION` is the one line that says how the sides of a comparison differ."""
+"""Weights of features; `RELATION` is for the line that describes how the sides of a comparison differ."""
 FRAME, ASIDE = 0.1, 0.3
-"""How much a line counts that only names a function, and one beside the line that names the error."""
+"""Weights of a line that only names a function, and of a line without the error if another line names it."""
 
 
 class HashedEmbedder:
     """Signed feature hashing of words, pairs of words, character 3- to 5-grams and kinds of errors.
 
     Weinberger et al., "Feature Hashing for Large Scale Multitask Learning" (2009): each feature adds +1 or -1, by one
-    bit of its hash, to the place that the other bits name, so collisions cancel out on average. Counts are damped by
-    their square root. Words are cut to their stems. It finds shared words and identifiers, not shared meaning. How much
-    each kind of feature counts was chosen by 103 pairs of errors with one cause each (`../README.md`).
+    bit of its hash, at the position given by the other bits, so collisions cancel out on average. Counts are reduced to
+    their square root. Words are cut to their stems. The embedder finds shared words and identifiers, not shared
+    meaning. The weights of the features were chosen with 103 pairs of errors with one cause each (`../README.md`).
     """
 
     dims = 384
@@ -98,19 +98,20 @@ def _weight(word: str) -> float:
 
 
 WORDS = 0.5
-"""How much the hashed vector counts where an error is named."""
+"""Share of the hashed vector if the text names an error."""
 
 
 class BlendedEmbedder:
-    """A loadable embedder with hashing beside it: meaning and words together.
+    """A loadable embedder combined with hashing: meaning and words together.
 
-    A model knows that two sentences say the same; of errors, whose words are the same everywhere and whose names are
-    the owner's, it makes too much of the names. So it is shown only the lines that name an error, and the hashed vector
-    of all lines stands beside its own: the cosine of such vectors is the mean of the two (`../README.md` has what
-    that is worth). A text that names no error, as a task's description, is the model's alone.
+    A model recognises that two sentences have the same meaning. In errors, where the words are the same everywhere and
+    the names are the owner's, it gives the names too much weight. So it gets only the lines that name an error, and the
+    hashed vector of all lines is appended to its vector: the cosine of such vectors is the mean of the two
+    (`../README.md` has the measured gain). A text that names no error, such as a task's description, is embedded by the
+    model alone.
 
     Args:
-        model: knows what words mean.
+        model: the model of word meanings.
     """
 
     def __init__(self, model: Loadable) -> None:
@@ -129,7 +130,7 @@ class BlendedEmbedder:
 
     @property
     def floor(self) -> float:
-        """The model's: hashed vectors of texts without anything in common are less alike than any model's."""
+        """The model's floor: hashed vectors of unrelated texts are less similar than those of any model."""
         return self._model.floor
 
     def load(self) -> None:
@@ -150,16 +151,16 @@ class BlendedEmbedder:
         meaning = self._meaning.embed([error_text(text) for text in texts]) if texts else self._model.embed(texts)
         share = share.reshape(len(texts), 1)
         both: Vectors = np.concatenate([np.sqrt(1 - share) * meaning, np.sqrt(share) * words], axis=1)
-        # A text without a word has no hashed vector, and would be shorter than others.
+        # A text without a word has no hashed vector, which would make its vector shorter than others.
         lengths = np.linalg.norm(both, axis=1, keepdims=True)
         scaled: Vectors = (both / np.where(lengths > 0, lengths, 1)).astype(np.float32)
         return scaled
 
 
 def error_text(text: str) -> str:
-    """Reduce an error to the lines that name it, or to all but names of functions; remove placeholders.
+    """Reduce an error to the lines that name it, or to all lines except function names; remove placeholders.
 
-    A text that is no error stays as it is.
+    A text that is not an error is returned unchanged.
     """
     if not is_error(text):
         return text

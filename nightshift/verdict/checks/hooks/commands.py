@@ -1,4 +1,4 @@
-"""One command as it would run: the words that an operand or an option can be read from, and the paths it reaches."""
+"""One command as it would run: its operands and options, and checks of the paths that it reaches."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
-"""Stands in a word for what is only known when it runs: an argument, the output of another command."""
+"""Placeholder in a word for text that is only known at run time: an argument, or the output of another command."""
 _HOME = re.compile(r"^(?:~[\w.-]*|\$HOME|\$\{HOME\})(?=/|$)")
-# A folder of one's own below these is nobody else's; the folder itself, or all that lies in it, is.
+# A named path below these folders is nobody else's. The folder itself, or everything in it, is shared.
 _SCRATCH = ("/tmp/", "/var/tmp/", "/dev/shm/", "/work/")  # noqa: S108 - compared with only
 _HARMLESS_DEVICES = frozenset({
     "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
@@ -28,10 +28,10 @@ _PRIVATE = re.compile(
 class Command:
     """A simple command.
 
-    `argv` has no quotes any more; `$HOME`, `~` and wild cards stand as they were typed, what cannot be known is
-    `UNKNOWN`. `writes` are files that its output goes to, `stdin` the text that it reads where that is known, `fed_by`
-    programs whose output it reads or takes as arguments. `cwd` is the folder it runs in, "" for the workspace. `within`
-    are the shell functions around it, `parallel` tells that something else runs beside it.
+    `argv` is unquoted; `$HOME`, `~` and wild cards stay as typed, and unknown text is `UNKNOWN`. `writes` are the files
+    that its output goes to. `stdin` is the text that it reads, if known. `fed_by` are the programs whose output it
+    reads or takes as arguments. `cwd` is the folder that it runs in, "" for the workspace. `within` are the shell
+    functions around it. `parallel` is true if something else runs beside it.
     """
 
     argv: tuple[str, ...]
@@ -44,16 +44,16 @@ class Command:
 
     @property
     def program(self) -> str:
-        """The program's bare name."""
+        """The program's name without its folder."""
         return PurePosixPath(self.argv[0]).name if self.argv else ""
 
     @property
     def args(self) -> tuple[str, ...]:
-        """The words after the program."""
+        """The arguments after the program."""
         return self.argv[1:]
 
     def operands(self, with_value: Collection[str] = ()) -> list[str]:
-        """The words that are no options, and no values of the options in `with_value`."""
+        """List the arguments that are neither options nor values of the options in `with_value`."""
         operand_words, words = list[str](), iter(self.args)
         for word in words:
             if word == "--":
@@ -65,7 +65,7 @@ class Command:
         return operand_words
 
     def has(self, letters: str = "", *names: str) -> bool:
-        """Tell whether one of these options is there: short ones as letters, long ones by name (or as `name=…`)."""
+        """Check whether an option is present: a short one as a letter, a long one by name (or as `name=…`)."""
         return any(word in names for word in self._long()) or any(
             letter in letters for word in self._short() for letter in word
         )
@@ -85,9 +85,9 @@ class Command:
 
 
 def outside(word: str, cwd: str = "") -> bool:
-    """Tell whether a path surely lies outside: the root, a home, another folder than the workspace's own.
+    """Check whether a path is surely outside of the workspace: the root, a home, or another folder.
 
-    What cannot be known counts as inside: a script that removes `$BUILD_DIR` is the rule, not the exception.
+    An unknown path counts as inside: a script that removes `$BUILD_DIR` is the rule, not the exception.
     """
     if not word or word.startswith(UNKNOWN):
         return False
@@ -106,16 +106,16 @@ def outside(word: str, cwd: str = "") -> bool:
 
 
 def private(word: str) -> bool:
-    """Tell whether a path is where keys and passwords lie: `~/.ssh`, `/etc/shadow`, `.netrc` and the like."""
+    """Check whether a path usually holds keys and passwords: `~/.ssh`, `/etc/shadow`, `.netrc` and the like."""
     return bool(_PRIVATE.search(_HOME.sub("", word) if _HOME.match(word) else posixpath.normpath(word or ".")))
 
 
 def device(word: str) -> bool:
-    """Tell whether a path is a device that something can be overwritten through."""
+    """Check whether a path is a device through which data can be overwritten."""
     path = posixpath.normpath(word or ".")
     return path.startswith("/dev/") and path not in _HARMLESS_DEVICES and not path.startswith(_NO_DEVICES)
 
 
 def _names(rest: str) -> bool:
-    """Tell whether what follows a scratch folder is a name and not only a wild card."""
+    """Check whether the rest of a path below a scratch folder is a name, not only a wild card."""
     return bool(rest.split("/", maxsplit=1)[0].strip("*?.")) if rest else False

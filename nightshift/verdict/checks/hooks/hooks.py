@@ -1,6 +1,6 @@
-"""The hook: tells whether a command, or anything that it runs, is one of those that never run.
+"""The hook: checks whether a command, or anything that it runs, is one that never runs.
 
-The owner may add patterns of his own: `git push --force*`, `terraform apply *`.
+The owner may add patterns: `git push --force*`, `terraform apply *`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ PREFIX = "command."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocked:
-    """A command that must not run. `rule` is `command.` and the pattern's name, `why` a sentence with a way out."""
+    """A command that must not run.
+
+    `rule` is `command.` plus the pattern's name; `why` is a sentence with an alternative.
+    """
 
     rule: str
     argv: tuple[str, ...]
@@ -31,8 +34,8 @@ class CommandHooks:
     """The built-in patterns and the owner's.
 
     Args:
-        blocked: patterns of the owner's own, as he typed them (`checks.hooks.own`).
-        off: rules, or beginnings of rules up to a dot, that are switched off.
+        blocked: the owner's patterns, as typed (see `own_patterns`).
+        off: rules, or prefixes of rules up to a dot, that are switched off.
 
     Raises:
         ValueError: a pattern cannot be read.
@@ -48,27 +51,27 @@ class CommandHooks:
         return [PREFIX + name for name in (*(built.name for built in PATTERNS), *(mine.name for mine in self._own))]
 
     def refusal(self, argv: Sequence[str], allow: Collection[str] = ()) -> str | None:
-        """Say why a command must not run, or None. Pure; never raises.
+        """Return why a command must not run, or None. Pure; never raises.
 
         Args:
-            argv: program and arguments.
-            allow: rules that its task may break.
+            argv: the program and its arguments.
+            allow: rules that the task may break.
         """
         blocked = self.first(argv, allow)
         return f"{blocked.rule}: {blocked.why}" if blocked else None
 
     def first(self, argv: Sequence[str], allow: Collection[str] = ()) -> Blocked | None:
-        """The first thing about a command that must not run, or None; arguments as of `refusal`."""
+        """Return the first forbidden part of a command, or None. The arguments are as in `refusal`."""
         return next(self.blocked([Command(argv=tuple(argv))], allow), None) if argv else None
 
     def in_text(self, script: str, allow: Collection[str] = ()) -> Iterator[Blocked]:
-        """List what must not run in a shell script."""
+        """List the commands in a shell script that must not run."""
         return self.blocked(shell.commands(script), allow)
 
     def blocked(
         self, commands: Iterable[Command], allow: Collection[str] = (), *, in_code: bool = False
     ) -> Iterator[Blocked]:
-        """List those of these commands that must not run, wrappers opened; `in_code` for commands that code runs."""
+        """List the commands that must not run, with wrappers opened; `in_code` is true for commands that code runs."""
         for outer in commands:
             for command in unwrap(outer):
                 yield from self._matches(command, allow, in_code=in_code)
@@ -90,19 +93,19 @@ class CommandHooks:
 
 
 def covers(names: Collection[str], rule: str) -> bool:
-    """Tell whether one of the names is the rule, or what stands before one of its dots."""
+    """Check whether one of the names is the rule or a dotted prefix of the rule."""
     return any(rule == name or rule.startswith(f"{name}.") for name in names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnPattern:
-    """A program and globs for its arguments.
+    """A program, and globs for its arguments.
 
     The first word is the program's name, without a folder. Each further word is a glob that one whole argument must
-    match, in this order; other arguments may stand before, between and behind. A `*` by itself asks for nothing.
+    match, in this order; other arguments may come before, between and after. A `*` alone requires nothing.
 
     Attributes:
-        name: what allows it again, as `command.<name>`.
+        name: allows the command again, as `command.<name>`.
     """
 
     name: str
@@ -110,7 +113,7 @@ class OwnPattern:
     words: tuple[str, ...]
 
     def matches(self, command: Command) -> bool:
-        """Tell whether a command is meant."""
+        """Check whether the pattern matches a command."""
         program, *globs = self.words
         if not fnmatchcase(command.program, program):
             return False
@@ -119,7 +122,7 @@ class OwnPattern:
 
 
 def own_patterns(texts: Sequence[str]) -> tuple[OwnPattern, ...]:
-    """Read patterns as they were typed.
+    """Parse the owner's patterns.
 
     Raises:
         ValueError: a pattern names no program.

@@ -1,4 +1,4 @@
-"""The table of commands that never run: each with its name, its reason, and what to do instead."""
+"""The table of commands that never run: each with its name, its reason, and an alternative."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from nightshift.verdict.checks.hooks.wrappers import SHELLS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """Matches a command that never runs. `name` is what settings and tasks allow it by, as `command.<name>`.
+    """Matches a command that never runs. Settings and tasks allow it by `name`, as `command.<name>`.
 
-    `in_code` tells that code may not run it, while scripts for people may.
+    `in_code` is true if the ban applies only to code; scripts for people may run the command.
     """
 
     name: str
@@ -61,7 +61,7 @@ def _pipe_to_shell(c: Command) -> bool:
 
 
 def _git(c: Command) -> tuple[str, tuple[str, ...], bool]:
-    """The sub-command of git, its arguments, and whether it works on a repository outside."""
+    """Return git's sub-command, its arguments, and whether it works on a repository outside of the workspace."""
     if c.program != "git":
         return "", (), False
     words, elsewhere = list(c.args), outside(c.cwd)
@@ -180,7 +180,7 @@ def _install(c: Command) -> bool:
 
 
 def _pip(c: Command) -> tuple[str, ...]:
-    """The arguments of pip, however it is called; none for other programs."""
+    """Return the arguments of pip, however it is called; empty for other programs."""
     if re.fullmatch(r"(?:python|pypy|uv)[\d.]*", c.program) and c.args[:1] in {("-m",), ("pip",)}:
         words = c.args[1:] if c.program.startswith("uv") else c.args[2:]
         return words if "pip" in c.args[:2] else ()

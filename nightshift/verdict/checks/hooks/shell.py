@@ -1,8 +1,10 @@
-"""Shell text to simple commands: quotes, expansions, pipelines, lists, functions, here-documents, substitutions.
+"""Parses shell text into simple commands.
 
-This is no shell: it never fails, and what it cannot know (a variable that the script does not set, the output of a
-command) becomes `UNKNOWN`. It follows what decides which program runs with which words: constant assignments, brace
-expansion, word splitting of `$IFS`, `cd`, text that is piped or redirected into a shell.
+Handles quotes, expansions, pipelines, lists, functions, here-documents and substitutions.
+
+It is not a shell: it never fails, and unknown text (a variable that the script does not set, the output of a command)
+becomes `UNKNOWN`. It follows everything that decides which program runs with which arguments: constant assignments,
+brace expansion, word splitting of `$IFS`, `cd`, and text that is piped or redirected into a shell.
 """
 
 from __future__ import annotations
@@ -25,12 +27,12 @@ _OPERATORS = (
 _NAME = re.compile(r"[A-Za-z_]\w*|[0-9@*#?$!-]")
 _BRACED = re.compile(r"([A-Za-z_]\w*|[0-9@*#?$!-])(?::?[-=+?](.*))?$", re.DOTALL)
 _ESCAPED = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|([0-7]{1,3})|(.))", re.DOTALL)
-# What stays as it is typed: rules look for it.
+# Variables that are not expanded, because rules look for them.
 _KEPT = frozenset({"HOME", "0"})
 MOST = 64
-"""A word that would become more than this many is left as it is."""
+"""Maximum number of words from one brace expansion; a word with more is left as it is."""
 MOST_CHARS = 1000
-# Quoted characters that would otherwise be read as an expansion, moved to where no text has them.
+# Quoted characters that would be read as a brace expansion are moved to code points that no text uses.
 MARKED = {ord(char): 0xF0000 + ord(char) for char in "{},"}
 _BACK = {code: char for char, code in MARKED.items()}
 _GROUP = re.compile(r"\{([^{}]*,[^{}]*)\}")
@@ -38,7 +40,7 @@ _GROUP = re.compile(r"\{([^{}]*,[^{}]*)\}")
 
 @dataclass(slots=True)
 class _Open:
-    """The command that is being read."""
+    """The command that is being parsed."""
 
     words: list[Token] = field(default_factory=list)
     writes: list[str] = field(default_factory=list)
@@ -47,7 +49,7 @@ class _Open:
 
 
 def commands(text: str, depth: int = 0) -> list[Command]:
-    """All simple commands of a script, those inside of substitutions too, in the order of the text."""
+    """Return all simple commands of a script in text order, including those in substitutions."""
     return _Script(text[:MAX_CHARS], depth).read() if depth <= MAX_DEPTH else []
 
 
@@ -80,7 +82,7 @@ class _Script:
             self._end_pipe(parallel=operator == "&")
 
     def _names_function(self) -> bool:
-        """`name (` begins a function; `)` and the body follow as if they were commands."""
+        """Check for `name (`, which begins a function; its `)` and body are then parsed as if they were commands."""
         if len(self._open.words) != 1:
             return False
         self._functions.append(self._open.words[0].text)
@@ -101,7 +103,7 @@ class _Script:
             self._open.words.append(token)
 
     def _assigns(self, token: Token) -> bool:
-        """`NAME=value` before a command; a constant value is remembered for the rest of the script."""
+        """Check for `NAME=value` before a command, and store the value for the rest of the script."""
         name, equals, value = token.text.partition("=")
         if not (equals and name.isidentifier()):
             return False
@@ -167,7 +169,7 @@ class _Script:
 
 
 def _output(command: Command) -> str:
-    """Tell the output that a command writes for its reader, where that can be known."""
+    """Return the output that a command pipes to the next one, as far as it is known."""
     if command.program in {"find", "ls"}:
         return " ".join(word for word in command.args if not word.startswith("-"))
     if command.program not in {"echo", "printf"}:
@@ -177,13 +179,13 @@ def _output(command: Command) -> str:
 
 
 def words(text: str) -> Iterator[str]:
-    """The words of a text without operators, for patterns that a person typed."""
+    """Return the words of a text without operators, for patterns that a person typed."""
     return (token.text for token in Lexer(text).tokens() if not token.operator)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """A word, or an operator. `inner` are the texts of substitutions that stand in a word."""
+    """A word or an operator. `inner` are the texts of the substitutions in a word."""
 
     text: str = ""
     operator: str = ""
@@ -198,7 +200,7 @@ class _Word:
 
 
 class Lexer:
-    """Reads a text once. `values` are the variables that are known so far; who reads may add to them meanwhile."""
+    """Reads a text once. `values` are the variables known so far; the caller may add to them while reading."""
 
     def __init__(self, text: str) -> None:
         self._text, self._at = text.replace("\\\n", ""), 0
@@ -207,7 +209,7 @@ class Lexer:
         self._bodies: list[str] = []
 
     def tokens(self) -> Iterator[Token]:
-        """Words and operators in order; a here-document comes as the word after its operator."""
+        """Yield words and operators in order; the body of a here-document is the word after its operator."""
         while self._at < len(self._text):
             char = self._text[self._at]
             if char in " \t\r":
@@ -239,7 +241,7 @@ class Lexer:
             yield Token(operator=operator)
 
     def _heredoc(self, *, strip: bool) -> str:
-        """The body of a here-document, taken out of the text; its end mark is the next word."""
+        """Cut a here-document out of the text, and return its body; its end mark is the next word."""
         match = re.compile(r"[ \t]*(['\"\\]?)([\w.-]+)['\"]?").match(self._text, self._at)
         if match is None:
             return ""
@@ -255,7 +257,7 @@ class Lexer:
         return body
 
     def _part(self, char: str) -> Iterator[Token]:
-        """One piece of a word."""
+        """Read one piece of a word."""
         self._word.begun = True
         self._at += 1
         if char == "\\":
@@ -276,7 +278,7 @@ class Lexer:
             self._add(char)
 
     def _dollar(self) -> str:
-        """The value of what follows a dollar sign."""
+        """Return the value of the expansion after a dollar sign."""
         text, at = self._text, self._at
         if text.startswith("((", at):
             self._at += 2
@@ -309,7 +311,7 @@ class Lexer:
         return f"${name}" if name in _KEPT and name not in self.values else self.values.get(name, UNKNOWN)
 
     def _split(self, value: str) -> Iterator[Token]:
-        """An unquoted value: white space in it parts words."""
+        """Add an unquoted value; white space in it separates words."""
         for at, part in enumerate(re.split(r"\s+", value)):
             if at:
                 yield from self._flush()
@@ -359,7 +361,7 @@ class Lexer:
         self._at = len(self._text) if end < 0 else end
 
     def _read_nested(self, opening: str, closing: str) -> str:
-        """The text up to the closing mark that fits; marks inside of quotes do not count."""
+        """Return the text up to the matching closing mark; marks inside quotes do not count."""
         depth, start, quote = 1, self._at, ""
         while self._at < len(self._text):
             char = self._text[self._at]
@@ -385,7 +387,7 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 def expand(word: str) -> list[str]:
-    """The words that a word stands for, itself where it has no braces."""
+    """Return the brace expansions of a word; the word itself if it has no braces."""
     words = [word]
     if len(word) > MOST_CHARS:
         return words
@@ -395,7 +397,7 @@ def expand(word: str) -> list[str]:
 
 
 def unmark(word: str) -> str:
-    """The word with its quoted braces in place again."""
+    """Return a word with its quoted braces restored."""
     return word.translate(_BACK)
 
 

@@ -19,8 +19,8 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 class Wrapper:
     """A program that runs the command in its arguments.
 
-    `valued` are options whose value is the next word, `skipped` the operands before the command. `sub` are words one of
-    which must come first (`uv run`).
+    `valued` are the options whose value is the next argument. `skipped` is the number of operands before the command.
+    `sub` are sub-commands, one of which must come first (`uv run`).
     """
 
     valued: frozenset[str] = frozenset()
@@ -80,7 +80,7 @@ WRAPPERS: dict[str, Wrapper] = {
 
 
 def unwrap(command: Command, depth: int = 0) -> Iterator[Command]:
-    """The command and everything that it runs, outermost first. Never raises, ends at a depth of `shell.MAX_DEPTH`."""
+    """Yield a command and everything that it runs, outermost first. Never raises; stops at depth `shell.MAX_DEPTH`."""
     yield command
     if depth > shell.MAX_DEPTH:
         return
@@ -100,7 +100,7 @@ def _inside(command: Command, depth: int) -> Iterator[Command]:
 
 
 def _strip_wrapper(args: tuple[str, ...], wrapper: Wrapper) -> tuple[str, ...]:
-    """Take a wrapper's own arguments away, and leave the rest."""
+    """Return a wrapper's arguments without its own options and operands."""
     words = list(args)
     if wrapper.sub:
         while words and words[0].startswith("-"):
@@ -125,7 +125,7 @@ def _strip_wrapper(args: tuple[str, ...], wrapper: Wrapper) -> tuple[str, ...]:
 
 
 def _of_shell(command: Command, depth: int) -> Iterator[Command]:
-    """`sh -c TEXT`, and a shell that reads its script from where we know what it reads."""
+    """List the commands of `sh -c TEXT`, and of a shell whose standard input is known."""
     args = list(command.args)
     while args:
         word = args.pop(0)
@@ -136,7 +136,7 @@ def _of_shell(command: Command, depth: int) -> Iterator[Command]:
             yield from _script(script, command, depth)
             return
         elif not word.startswith(("-", "+")):
-            return  # a script file, which is looked at where it is written
+            return  # A script file, which is checked where it is written.
     yield from _script(command.stdin, command, depth)
 
 
@@ -145,7 +145,7 @@ def _of_eval(command: Command, depth: int) -> Iterator[Command]:
 
 
 def _of_substitute_user(command: Command, depth: int) -> Iterator[Command]:
-    """`su -c TEXT`, `script -c TEXT`."""
+    """List the commands of `su -c TEXT` and `script -c TEXT`."""
     for at, word in enumerate(command.args):
         name, equals, value = word.partition("=")
         if name in {"-c", "--command"}:
@@ -153,7 +153,7 @@ def _of_substitute_user(command: Command, depth: int) -> Iterator[Command]:
 
 
 def _of_env(command: Command, depth: int) -> Iterator[Command]:
-    """`env -S TEXT` splits a text into a command."""
+    """List the commands of `env -S TEXT`, which splits a text into a command."""
     for at, word in enumerate(command.args):
         if word in {"-S", "--split-string"}:
             yield from _script(" ".join(command.args[at + 1 :]), command, depth)
@@ -163,7 +163,7 @@ def _of_env(command: Command, depth: int) -> Iterator[Command]:
 
 
 def _of_find(command: Command, depth: int) -> Iterator[Command]:
-    """`find PLACES -exec COMMAND ;`: each `{}` is one of the places."""
+    """List the commands of `find PATHS -exec COMMAND ;`, with each path in place of `{}`."""
     del depth
     places = _places(command)
     args = command.args
@@ -194,7 +194,7 @@ def _of_xargs(command: Command, depth: int) -> Iterator[Command]:
 
 
 def _of_python(command: Command, depth: int) -> Iterator[Command]:
-    """`python -c TEXT`, and Python that reads its program from where we know what it reads."""
+    """List the commands of `python -c TEXT`, and of a Python whose standard input is known."""
     del depth
     for at, word in enumerate(command.args):
         if word.startswith("-") and not word.startswith("--") and word.endswith("c"):

@@ -1,1 +1,1 @@
-"""The linters and type checkers of a repository, as checks of a change: run inside the sandbox, read outside of it."""
+"""Checks changes with the linters and type checkers of a repository, which run inside the sandbox."""

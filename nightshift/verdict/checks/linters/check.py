@@ -1,11 +1,11 @@
-"""The check of a change by the linters and type checkers that its repository has: only what the change brings counts.
+"""Checks a change with the linters and type checkers of its repository; only findings that the change brings count.
 
-They are the repository's own code as far as their plugins and settings are, so they run in the sandbox, on the change
-and, where something was found, on the tree before it. What is new is noted in the commit: right work that breaks a rule
-is right. With `lint: required` for the repository or the task, or where the owner's `checker_rules` name the rule, what
-is new in lines that the change wrote goes back to its author; in its tests only the named rules do. A linter that does
-not start, or whose lines cannot be read, is noted as well and stops nothing. The settings are those of the base: a
-change is not held against what it says of itself.
+Their plugins and settings are the repository's own code, so they run in the sandbox: on the change and, if they find
+something, on the tree before it. New findings are noted in the commit, because right work that breaks a rule is still
+right. They go back to the author if they are in lines that the change wrote, and if the repository or the task has
+`lint: required` or the owner's `checker_rules` name the rule; in tests, only the named rules go back. A linter that
+does not start, or whose output cannot be read, is noted as well and stops nothing. The settings are those of the base:
+a change is not judged by its own settings.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from nightshift.verdict.checks.policy import Policy
 from nightshift.verdict.languages.repository_commands.find import find, list_read_files
 
 MOST = 10
-"""So many findings go back at once; what is mended first often mends others."""
+"""Maximum number of findings that go back at once; fixing the first often fixes others."""
 MOST_FILES = 200
 REMEMBERED = 256
 LOOK_AGAIN = timedelta(minutes=5)
@@ -59,20 +59,20 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 Fetch = Callable[[str], Awaitable[Mapping[str, str]]]
-"""Makes the wheels of a requirement ready: name to version of all that it takes. Raises SandboxError."""
+"""Downloads the wheels of a requirement, and returns the version of each wheel by name. Raises SandboxError."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Looked:
-    """The issues of a linter in a tree; `fault` is why there are none, None of `issues` then."""
+    """The issues that a linter finds in a tree. If it could not run, `fault` is the reason and `issues` is empty."""
 
     issues: tuple[Issue, ...] = ()
     fault: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)  # without slots, for what is kept of it
+@dataclass(frozen=True, kw_only=True)  # No slots: cached properties need `__dict__`.
 class _Work:
-    """The input of the linters: the files before and after, and which lines were written."""
+    """The input of the linters: the files before and after, and the lines that were written."""
 
     job: ChangeCheckJob
     commands: Found
@@ -87,11 +87,11 @@ class _Work:
 
     @cached_property
     def lines(self) -> Mapping[str, Collection[int]]:
-        """The lines of each that it wrote, counting from 1."""
+        """The lines that the change wrote in each file, counted from 1."""
         return {path: list_written_lines(self.was(path) or "", text) for path, text in self.texts.items()}
 
     def was(self, path: str) -> str | None:
-        """A file before the change."""
+        """Return a file's text before the change."""
         return self.before[path] if path in self.before else text_of(self.job.tree, path)
 
 
@@ -99,11 +99,11 @@ class LinterCheck:
     """Runs linters on changes; any number at the same time.
 
     Args:
-        shell: runs them in the sandbox.
-        policy: the owner's rules; those of linters are named `ruff.E501`.
-        limits: of each run, where the task says nothing.
-        fetch: gets a linter that is not there as wheels; None: only those that are there are run.
-        clock: for looking again for what could not be fetched.
+        shell: runs the linters in the sandbox.
+        policy: the owner's rules; rules of linters have names like `ruff.E501`.
+        limits: the default limits of each run.
+        fetch: downloads a missing linter as wheels; with None, missing linters do not run.
+        clock: decides when a failed download is retried.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class LinterCheck:
         self._away = dict[str, tuple[float, str]]()
 
     async def examine(self, job: ChangeCheckJob) -> ChangeCheckReport:
-        """List findings of the repository's linters that the change brings."""
+        """List the findings of the repository's linters that the change brings."""
         if job.wanted or not (job.change or job.own):
             return ChangeCheckReport()
         work = await asyncio.to_thread(self._work, job)
@@ -149,7 +149,7 @@ class LinterCheck:
         return self._commands[key]
 
     async def _examine_work(self, work: _Work, declared_linter: FoundLinter) -> list[Finding]:
-        """The findings of one linter."""
+        """List the findings of one linter."""
         tool, name = TOOLS[declared_linter.linter], declared_linter.linter.value
         files = sorted(path for path in work.texts if path.endswith(tool.endings))[:MOST_FILES]
         if not files:
@@ -169,10 +169,10 @@ class LinterCheck:
         return self._report_issues(work, name, looked.issues)
 
     async def _packages(self, work: _Work, tool: Tool, declared_linter: FoundLinter) -> Mapping[str, str]:
-        """The wheels that bring a linter which the environment of the repository has not; none where it has it.
+        """Return the wheels of a linter that the repository's environment lacks; empty if it has the linter.
 
         Raises:
-            SandboxError: they cannot be had, now or a moment ago.
+            SandboxError: the download failed, now or a short time ago.
         """
         if self._fetch is None or not tool.wheel or await self._is_there(work, tool):
             return {}
@@ -188,7 +188,7 @@ class LinterCheck:
             raise
 
     async def _is_there(self, work: _Work, tool: Tool) -> bool:
-        """Tell whether the environment of the repository has a linter; one without a lock has none."""
+        """Check whether the repository's environment has a linter; without a lock there is no environment."""
         key = work.job.environment, tool.wheel
         if key[0] and key not in self._there:
             probe = ShellJob(command=f"python -c 'import {tool.wheel}'", base=work.job.tree, environment=key[0])
@@ -198,7 +198,7 @@ class LinterCheck:
     async def _look_before(
         self, work: _Work, tool: Tool, files: Sequence[str], packages: Mapping[str, str], name: str
     ) -> _Looked:
-        """Run a linter on the tree before the change; remembered for each tree, linter and target."""
+        """Run a linter on the tree before the change. Cached by tree, linter and target."""
         old_files = [path for path in files if work.was(path) is not None]
         if not (old_files or tool.is_tree_wide):
             return _Looked()
@@ -243,7 +243,7 @@ class LinterCheck:
         return _read(tool, result)
 
     def _report_issues(self, work: _Work, name: str, issues: Iterable[Issue]) -> list[Finding]:
-        """The findings for the author, and one note each of what is new in his lines, in his tests and elsewhere."""
+        """Report findings to the author, plus one note each for new issues in written lines, in tests and elsewhere."""
         findings, noted, elsewhere, in_tests = list[Finding](), list[Issue](), list[Issue](), list[Issue]()
         required = work.job.spec.lint is Lint.REQUIRED
         for issue in issues:
@@ -288,7 +288,7 @@ def _remember(cache: OrderedDict[K, V], key: K, value: V) -> None:
 
 
 def _aim_tool(tool: Tool, linter: Linter, work: _Work, files: list[str]) -> tuple[Tool, list[str]]:
-    """The linter, and what it is to look at: the files of the change, or what the repository has it look at."""
+    """Return a linter and its targets: the files of the change, or the targets that the repository configures."""
     if linter is not Linter.MYPY:
         return tool, files
     declared_linter = work.commands.linter(linter)
@@ -316,7 +316,7 @@ def _read(tool: Tool, result: ShellResult) -> _Looked:
 
 
 def _without(after: Sequence[Issue], before: Sequence[Issue], work: _Work) -> tuple[Issue, ...]:
-    """Leave out what was found as often before; of the same findings in a file those in written lines are new."""
+    """Remove issues that existed as often before. Of equal issues in a file, those in written lines count as new."""
     left = Counter(map(_key, before))
     new = list[Issue]()
     for issue in sorted(after, key=lambda issue: issue.line in work.lines.get(issue.path, ())):
@@ -328,7 +328,7 @@ def _without(after: Sequence[Issue], before: Sequence[Issue], work: _Work) -> tu
 
 
 def _key(issue: Issue) -> tuple[str, str, str]:
-    """A finding wherever its line moved; messages may name other lines."""
+    """Return a key of an issue that does not depend on line numbers; messages may contain some too."""
     return issue.path, issue.code, re.sub(r"\d+", "#", issue.message)
 
 

@@ -1,4 +1,4 @@
-"""The command of each linter, and how its lines are read; a line that is no finding is passed over."""
+"""The command of each linter, and parsers for its output; lines that are no findings are ignored."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from nightshift.core.code.repository_commands import Found, Linter, Purpose
 
 NOT_THERE = 97
-"""How the command ends where the linter is not in its environment."""
+"""Exit status of the command if the linter is not in its environment."""
 _PYTHON = (".py", ".pyi")
 _SCRIPTS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
 _TYPED = (".ts", ".mts", ".cts", ".tsx")
@@ -29,16 +29,16 @@ class Issue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """One linter.
+    """A linter.
 
     Attributes:
-        endings: of the files that it reads.
-        words: starts it, without the files; it must tell one finding a line, and write nothing.
-        pattern: of such a line, with the groups `path`, `line`, `message` and, where it has one, `code`.
-        fine: the exit codes with which it has looked at everything.
-        wheel: the distribution that brings it; empty where it must be in the environment already.
-        about_imports: the codes that only say that a module is not there, which the environment is to blame for.
-        doubtful: the codes that follow from such a module, too.
+        endings: extensions of the files that it reads.
+        words: the command without the files; it must print one finding per line, and write no files.
+        pattern: matches such a line, with the groups `path`, `line`, `message` and optionally `code`.
+        fine: the exit statuses after which it has checked everything.
+        wheel: the distribution that contains it; empty if it must already be in the environment.
+        about_imports: the codes that only report a missing module, which is the environment's fault.
+        doubtful: the codes that may follow from a missing module.
     """
 
     endings: tuple[str, ...]
@@ -52,7 +52,7 @@ class Tool:
     read: Callable[[Tool, str], Iterator[Issue]] | None = None
 
     def command(self, files: Sequence[str]) -> str:
-        """The line of shell that looks at these files; where it always looks at the whole tree, they are not named."""
+        """Return the shell command that checks these files; tools that check the whole tree get no file names."""
         program = self.words[2] if self.words[:2] == ("python", "-m") else self.words[0]
         there = f"python -c 'import {program}' 2>/dev/null" if self.wheel else f"command -v {program} >/dev/null"
         named = () if self.is_tree_wide else ("--", *files) if self.wheel in {"ruff", "flake8"} else files
@@ -60,7 +60,7 @@ class Tool:
         return f"{path}; {there} || exit {NOT_THERE}; {shlex.join((*self.words, *named))}"
 
     def issues(self, output: str) -> list[Issue]:
-        """The findings in what it printed, as far as they are about files of the tree."""
+        """List the findings in the output that are about files of the tree."""
         return list((self.read or _by_lines)(self, output))
 
 
@@ -73,7 +73,7 @@ def _by_lines(tool: Tool, output: str) -> Iterator[Issue]:
 
 
 def _by_differences(tool: Tool, output: str) -> Iterator[Issue]:
-    """The places that `gofmt -d` would write otherwise, with the first line that it would write."""
+    """List the hunks of `gofmt -d`, each with the first line that it would write."""
     path, at, is_reported = "", 0, True
     for line in output.splitlines():
         if header := re.match(r"\+\+\+ (?:b/)?(.+?)(?:\t.*)?$", line):
@@ -90,7 +90,7 @@ def _by_differences(tool: Tool, output: str) -> Iterator[Issue]:
 
 
 def _by_blocks(tool: Tool, output: str) -> Iterator[Issue]:
-    """Findings of pyright: a message goes on in lines that stand further in, and the rule comes after the last."""
+    """List the findings of pyright: a message continues in indented lines, and the rule is at its end."""
     lines = list[str]()
     for line in output.splitlines():
         if re.match(r"\s{3}", line) and lines:
@@ -101,7 +101,7 @@ def _by_blocks(tool: Tool, output: str) -> Iterator[Issue]:
 
 
 def inside(path: str) -> str | None:
-    """A path as the tree has it; None for one that leads out of it."""
+    """Return a path relative to the tree; None if it is outside of the tree."""
     path = path.strip().removeprefix(_ROOT).removeprefix("./")
     return None if path.startswith(("/", "..", "<")) or not path else path
 
@@ -131,11 +131,11 @@ TOOLS: Mapping[Linter, Tool] = {
         endings=_PYTHON,
         words=(
             *("python", "-m", "mypy", "--no-color-output", "--no-pretty", "--show-error-codes", "--no-error-summary"),
-            # A configuration with `num_workers` wants a cache.
+            # mypy needs a cache if the configuration sets `num_workers`.
             *("--hide-error-context", "--hide-error-code-links", "--cache-dir=/tmp/mypy-cache"),
         ),
         pattern=re.compile(_COLUMNS + r" error: (?P<message>.+?)(?:  \[(?P<code>[\w-]+)\])?$"),
-        fine=frozenset({0, 1, 2}),  # 2 for a file that is no Python, which it tells in a line like any other
+        fine=frozenset({0, 1, 2}),  # 2: a file is not valid Python, which is reported as an ordinary line
         wheel="mypy",
         about_imports=frozenset({"import", "import-not-found", "import-untyped"}),
         doubtful=frozenset({"misc", "no-any-return", "no-any-unimported", "untyped-decorator", "unused-ignore"}),
@@ -182,7 +182,7 @@ FORMATTER = (
     "(one) => `${each.filePath}:${one.line || 1}: ${one.message.replace(/\\s+/g, ' ')} [${one.ruleId || 'parse'}]`"
     ")).join('\\n') + '\\n';\n"
 )
-"""ESLint's own formats came and went; a file of its own prints one line for each error in all of its versions."""
+"""Our own ESLint formatter, because the built-in formats change between versions. It prints one line per error."""
 FORMATTER_PATH = ".nightshift-eslint.cjs"
 
 CONFIGURES = frozenset({
@@ -194,17 +194,17 @@ _TARGETS = re.compile(r"^[ \t]*(files|packages|modules)[ \t]*=", re.MULTILINE)
 
 
 def configures(path: str) -> bool:
-    """Tell whether a file says what linters find: a change is held against what the base says."""
+    """Check whether a file configures a linter. Such files are always taken from the base."""
     name = path.rpartition("/")[2]
     return name in CONFIGURES or bool(_ESLINT.fullmatch(name))
 
 
 def mypy_targets(commands: Found, config: str) -> tuple[str, ...] | None:
-    """Choose mypy's targets, where the repository says them; empty where its configuration does, None for the files.
+    """Return mypy's targets from the repository's command; empty if its settings have them, None to check the files.
 
     Args:
         commands: the commands of the repository.
-        config: the text of the file that configures mypy.
+        config: the text of mypy's configuration file.
     """
     command = commands.command(Purpose.TYPES)
     words = command.words if command else ()

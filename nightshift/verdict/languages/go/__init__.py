@@ -1,1 +1,1 @@
-"""Go: what is staged for a run of its tests, with must-fail copies of them, and what starts that run."""
+"""Go: the files that are staged for a test run, their must-fail copies, and the launch of that run."""

@@ -13,17 +13,17 @@ _HARMLESS = frozenset({"-v", "-json", "-race", "-short", "-failfast", *_WITH_VAL
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoCommand:
-    """A `go test` of these packages, as they are named from the root of the tree."""
+    """A `go test` of these packages, which are named relative to the root of the tree."""
 
     packages: tuple[str, ...]
 
     def files(self, paths: Collection[str]) -> list[str]:
-        """The test files of its packages among the paths of a tree, without those that `./...` leaves out."""
+        """Return the test files of the packages among the paths of a tree, without those that `./...` excludes."""
         return [path for path in paths if is_test(path) and any(_matches(package, path) for package in self.packages)]
 
 
 def parse(argv: Sequence[str]) -> GoCommand | None:
-    """Read a command; None when it does not run `go test`, runs only some of the tests, or builds with tags."""
+    """Parse a command; None if it does not run `go test`, runs only some of the tests, or builds with tags."""
     if tuple(argv[:2]) != ("go", "test"):
         return None
     packages, words = list[str](), list(argv[2:])

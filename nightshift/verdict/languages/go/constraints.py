@@ -1,4 +1,4 @@
-"""Tells whether Go builds a file here: by its name (`a_windows_test.go`) and its build constraint (`//go:build`)."""
+"""Checks whether Go builds a file here: by name (`a_windows_test.go`) and build constraint (`//go:build`)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _TOKEN = re.compile(r"\s*(&&|\|\||!|\(|\)|[\w.]+)")
 
 
 def ending(name: str) -> str:
-    """The end of a test file's name that says where it is built."""
+    """Return the suffix of a test file's name that decides where it is built."""
     return "".join(f"_{part}" for part in _places(name)) + "_test.go"
 
 
 def is_built(path: str, text: str) -> bool:
-    """Tell whether a file of tests is built on this machine; one whose constraint cannot be read is."""
+    """Check whether a test file is built on this machine; true if its constraint cannot be parsed."""
     if any(not _holds(part) for part in _places(path.rpartition("/")[2])):
         return False
     match = _CONSTRAINT.search(text.partition("\npackage ")[0])

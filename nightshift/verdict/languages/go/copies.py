@@ -1,10 +1,10 @@
-"""Makes the must-fail copy of a file of Go tests: each comparison that leads to a failure is turned round.
+"""Makes the must-fail copy of a Go test file: inverts each comparison that leads to a failure.
 
-Go has no assertions: a test compares, and calls `t.Error` or a relative of it. So the copy fails where the original
-found nothing wrong, in the test itself and by its own comparison. Types are fixed before it runs and no comparison can
-be taken over by tested code, so there is nothing that only another value would expose. A test of which no comparison is
-certainly reached fails at its end by a call that its copy has besides: that tells a genuine report from a forged one,
-and says nothing of what the test checks.
+Go has no assertions: a test compares, and calls `t.Error` or a similar method. So the copy fails where the original
+finds nothing wrong, in the test itself and by its own comparison. Types are fixed before the run, and tested code
+cannot take over a comparison, so no other value needs to be tried. If no comparison of a test is certainly reached, the
+copy fails at the end by an added call: this tells a genuine report from a forged one, but says nothing about what the
+test checks.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _LEAVING = frozenset({"return_statement", "break_statement", "continue_statement
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A place that fails a test, and the edits that make it do so where it would not."""
+    """Code that can fail a test, and the edits that make it fail where it would not."""
 
     node: Node
     edits: tuple[Edit, ...]
 
 
 def edits(root: Node) -> tuple[list[Edit], tuple[str, ...]]:
-    """List edits that turn a parsed file into its must-fail copy, and the tests that fail by an added call alone."""
+    """Return the edits that make a parsed file's must-fail copy, and the tests that fail only by an added call."""
     checks = _Checks(root)
     changes = [edit for check in checks.checks.values() for edit in check.edits]
     added = list[str]()
@@ -56,7 +56,7 @@ def edits(root: Node) -> tuple[list[Edit], tuple[str, ...]]:
 
 
 def checks_something(root: Node) -> bool:
-    """Tell whether a file holds anything that fails a test."""
+    """Check whether a file contains anything that can fail a test."""
     handles = all_handles(root)
     calls = (node for node in walk(root) if node.type == "call_expression")
     if any(_fails(call, handles) for call in calls):
@@ -66,7 +66,7 @@ def checks_something(root: Node) -> bool:
 
 
 def name_tests(root: Node, handle: str) -> list[Edit]:
-    """List the edits that give a name to the running test where a test has none for it."""
+    """List the edits that name the parameter for the running test in tests that leave it unnamed."""
     return [edit for case in cases(root) if not case.handle.strip("_") for edit in _naming(case, handle)]
 
 
@@ -79,7 +79,7 @@ def _naming(case: Case, handle: str) -> Iterator[Edit]:
 
 
 class _Checks:
-    """The checks of a file, by the place of their nodes."""
+    """The checks of a file, by the location of their nodes."""
 
     def __init__(self, root: Node) -> None:
         self._handles = all_handles(root)
@@ -108,14 +108,14 @@ class _Checks:
                 continue
             if handle := next((owner for owner in map(self._failure, _statements(branch)) if owner), ""):
                 turned = Edit(condition.start_byte, condition.end_byte, f"!({node_text(condition)})")
-                # What stands there may rest on the condition, as `err.Error()` does.
+                # The block may depend on the condition, as `err.Error()` does, so it fails before its own code.
                 return Check(
                     node, (turned, Edit(branch.start_byte + 1, branch.start_byte + 1, f" {handle}.FailNow();"))
                 )
         return None
 
     def _failure(self, statement: Node) -> str:
-        """The running test that a statement fails; empty where it does not."""
+        """Return the name of the running test that a statement fails; empty if it fails none."""
         call = statement.named_children[0] if statement.type == "expression_statement" else None
         return _fails(call, self._handles) if call is not None and call.type == "call_expression" else ""
 
@@ -131,7 +131,7 @@ class _Checks:
         return Check(call, (Edit(field.start_byte, field.end_byte, f"{opposite}{ending}"),))
 
     def is_certain(self, body: Node, within: tuple[str, ...] = ()) -> bool:
-        """Tell whether a check is reached whenever a block runs to its end."""
+        """Check whether a check is reached whenever a block runs to its end."""
         for statement in _statements(body):
             if self._reaches(statement, within):
                 return True
@@ -151,7 +151,7 @@ class _Checks:
         return call.type == "call_expression" and self._calls_a_check(call, within)
 
     def _calls_a_check(self, call: Node, within: tuple[str, ...]) -> bool:
-        """Tell whether a call is a check, one of a helper that has one, or one of `t.Run` with a test that has one."""
+        """Check whether a call is a check, a call of a helper with a check, or a `t.Run` whose test has a check."""
         if _locate(call) in self.checks:
             return True
         function, given = call.child_by_field_name("function"), call.child_by_field_name("arguments")
@@ -170,7 +170,7 @@ class _Checks:
 
 
 def _fails(call: Node, handles: frozenset[str]) -> str:
-    """The running test that a call fails; empty where it does not."""
+    """Return the name of the running test that a call fails; empty if it fails none."""
     function = call.child_by_field_name("function")
     if function is None or function.type != "selector_expression":
         return ""

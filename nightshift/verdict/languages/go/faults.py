@@ -1,6 +1,6 @@
-"""The faults that mutants of Go are made of, as `verdict.languages.python.faults` has them for Python.
+"""The faults that Go mutants are made of, like `verdict.languages.python.faults` for Python.
 
-A mutant that does not build proves nothing of the tests, so only edits that keep types are made.
+A mutant that does not build proves nothing about the tests, so only edits that keep types are made.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _FUNCTIONS = frozenset({"function_declaration", "method_declaration"})
 _LOOPS = frozenset({"for_statement"})
-# `+` joins texts as well, which have no other operator.
+# Without `+`, which may also join texts: these have no other operator.
 _NUMERIC = {"-": "+", "*": "+", "&": "|", "|": "&", "<<": ">>", ">>": "<<", "-=": "+=", "*=": "+="}
 _SWAPS = {
     **{was: ("arithmetic", PLAIN, now) for was, now in _NUMERIC.items()},
@@ -31,12 +31,12 @@ _SWAPS = {
 
 
 def mutate(path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, Fault, Text]]:
-    """Every fault that can be put into the functions of a file at these lines, with what makes the whole file.
+    """List every fault at these lines: the function's name, the fault, and a function that generates the file.
 
     Args:
-        path: of the source; tests have none.
-        text: the source; one that does not parse has none.
-        lines: their numbers, counting from 1.
+        path: the path of the source; test files have no faults.
+        text: the source; if it does not parse, there are no faults.
+        lines: the line numbers, counted from 1.
     """
     root, raw = parse(text), encode(text)
     if root.has_error or is_test(path):
@@ -52,7 +52,7 @@ def mutate(path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, 
 
 
 def _below(top: Node) -> Iterator[Fault]:
-    """The faults in a body; those that may keep a loop from ending rank lower, since they take long."""
+    """List the faults in a body. Faults in loops rank lower, because an endless loop takes long."""
     waiting = [(top, False)]
     while waiting:
         node, in_loop = waiting.pop()
@@ -84,7 +84,7 @@ def _at(node: Node) -> Iterator[Fault]:
 
 
 def _joins_texts(node: Node) -> bool:
-    """Tell whether a text is joined, as far as that can be seen."""
+    """Check whether an expression visibly joins texts."""
     kinds = {"interpreted_string_literal", "raw_string_literal"}
     sides = (node.child_by_field_name("left"), node.child_by_field_name("right"))
     return any(side is not None and (side.type in kinds or _is_sum_of_texts(side)) for side in sides)

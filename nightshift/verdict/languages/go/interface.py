@@ -1,4 +1,4 @@
-"""The interface of changed Go files."""
+"""Describes the interface of changed Go files."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from nightshift.core.code.golang import node_text, parse
 
 
 def describe_offer(text: str, lines: frozenset[int], short: int) -> list[str]:
-    """Describe what a file offers to its tests, with the comments above what was changed.
+    """Describe the declarations that a file offers to its tests, with the comments above the changed ones.
 
     Args:
         text: the file.
-        lines: those that the change wrote, counting from 1.
-        short: of a file with more declarations than this only the changed ones are shown.
+        lines: the lines that the change wrote, counted from 1.
+        short: the number of declarations above which only the changed ones are shown.
     """
     root = parse(text) if len(text) <= MAX_CHARS else None
     declarations = [node for node in (root.named_children if root else ()) if describe(node)]

@@ -1,4 +1,4 @@
-"""Reads the tests of a Go file from its text: `go test` knows them by the names and types of functions alone."""
+"""Finds the tests of a Go file in its text: `go test` recognises them by the names and types of functions alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HANDLES = frozenset({"testing.T", "testing.B", "testing.F", "testing.TB"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A test: its name, the name that its function has for the running test (empty without one), and that function."""
+    """A test: its name, its parameter's name for the running test (empty without one), and its function."""
 
     name: str
     handle: str
@@ -28,7 +28,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """The tests of a file; `examples` are checked as well, but not reported one by one."""
+    """The tests of a file; `examples` are checked too, but not reported one by one."""
 
     names: frozenset[str]
     examples: tuple[str, ...] = ()
@@ -40,19 +40,19 @@ class Outline:
 
     @property
     def is_closed(self) -> bool:
-        """Tell whether its text names every test: a test inside of one is reported beside it."""
+        """True: the text names every test, and subtests are reported in addition."""
         return True
 
 
 def outline(root: Node) -> Outline:
-    """The tests of a parsed file."""
+    """Return the tests of a parsed file."""
     names = (node_text(function.child_by_field_name("name")) for function in _functions(root))
     examples = tuple(name for name in names if name.startswith("Example") and _NAME.fullmatch(name))
     return Outline(names=frozenset(case.name for case in cases(root)), examples=examples)
 
 
 def cases(root: Node) -> Iterator[Case]:
-    """The tests of a parsed file, in order, without `TestMain`."""
+    """Yield the tests of a parsed file in order, without `TestMain`."""
     for function in _functions(root):
         name = node_text(function.child_by_field_name("name"))
         match = _NAME.fullmatch(name)
@@ -62,7 +62,7 @@ def cases(root: Node) -> Iterator[Case]:
 
 
 def handles(function: Node) -> list[tuple[str, str]]:
-    """The parameters of a function: name, empty or `_` where it has none, and type; pointers as what they point to."""
+    """Return the parameters of a function: name (empty or `_` without one) and type, without a pointer's `*`."""
     given = function.child_by_field_name("parameters")
     parameters = list[tuple[str, str]]()
     for parameter in given.named_children if given else ():
@@ -74,7 +74,7 @@ def handles(function: Node) -> list[tuple[str, str]]:
 
 
 def all_handles(root: Node) -> frozenset[str]:
-    """The names that running tests have anywhere in a file."""
+    """Return all names that a file uses for running tests."""
     kinds = {"function_declaration", "method_declaration", "func_literal"}
     functions = (node for node in walk(root) if node.type in kinds)
     return frozenset(name for function in functions for name, kind in handles(function) if kind in HANDLES)

@@ -1,4 +1,4 @@
-"""Plans a run of Go tests, and has what else the verdict asks of Go."""
+"""Plans a run of Go tests, and exports the other functions of `TestDialect`."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from nightshift.verdict.languages.planning import Planner, folder_of
 __all__ = ["checks_something", "list_required", "make", "mutate", "plan_copies", "refusal"]
 
 RESERVED_MB = 4 << 10
-"""Address space that Go sets aside beyond what it uses."""
+"""Megabytes of address space that Go reserves beyond what it uses."""
 _MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoLaunch:
-    """The launch of a run of Go tests, and how its report is read.
+    """The launch of a run of Go tests, and the reader of its report.
 
     Attributes:
         go: the toolchain.
-        module: the path that the packages of the tree begin with.
-        files: the files of tests.
+        module: the path prefix of the tree's packages.
+        files: the test files.
     """
 
     go: Go
@@ -48,20 +48,20 @@ class GoLaunch:
 
     @property
     def reserved_mb(self) -> int:
-        """Address space that Go sets aside."""
+        """Megabytes of address space that Go reserves."""
         return RESERVED_MB
 
     def instructions(self, *, must_fail: bool, memory_mb: int) -> Mapping[str, object]:  # noqa: ARG002 (the interface)
-        """The toolchain's folders."""
+        """Return the toolchain's folders."""
         return {"go": describe(self.go)}
 
     def read(self, session: Session) -> Session:
-        """The session with the tests that its command reported."""
+        """Return the session with the tests that its command reported."""
         return report.read(session, self.module, self.files)
 
 
 def describe(go: Go) -> dict[str, object]:
-    """Tell the trusted parent of a toolchain: where it is shown, and where it lies for a bare process."""
+    """Describe a toolchain to the trusted parent: its path inside the sandbox, and its path for a bare process."""
     places = [
         {"path": toolchain.path, "root": toolchain.root, "cache": toolchain.cache} for toolchain in (go.shown, go)
     ]
@@ -69,7 +69,7 @@ def describe(go: Go) -> dict[str, object]:
 
 
 def refusal(spec: TaskSpec, go: Go | None) -> str:
-    """Why this machine cannot judge a task: no Go; empty when it can, and for other languages."""
+    """Return why this machine cannot judge a task (no Go); empty if it can, and for other languages."""
     return INSTALL if spec.language is Language.GO and go is None else ""
 
 
@@ -77,9 +77,9 @@ def make(job: SuiteJob, imports: ImportCache, runtime: Runtime) -> Plan:
     """Plan the run of a job's tests on its changed tree.
 
     Args:
-        job: what to judge.
-        imports: remembers what files import.
-        runtime: what runs inside, Go among it.
+        job: the job.
+        imports: caches the imports of files.
+        runtime: the interpreter and libraries inside the sandbox, including Go.
 
     Raises:
         SandboxError: there is no Go.
@@ -111,7 +111,7 @@ class _GoPlanner(Planner):
         return golang.is_test(path)
 
     def _closure(self, files: tuple[SuiteFile, ...], support: object) -> frozenset[str] | None:  # noqa: ARG002 (the interface)
-        """None: a package is all files of its folder, and may embed others."""
+        """Return None: a package consists of all files of its folder, and may embed others."""
         return None
 
     def _of_command(self) -> list[SuiteFile] | None:

@@ -1,6 +1,6 @@
-"""Reads what `go test` reported of the files of a run: its JSON lines, and what it prints where a package is not built.
+"""Reads the report of `go test` on a run's files: its JSON lines, and its output for packages that do not build.
 
-The lines come from the `go` program, which puts what the tests print into them: a test that prints `--- PASS` can lie.
+The `go` program writes the lines, but copies the tests' output into them: a test that prints `--- PASS` can lie.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ OUTPUT = 3000
 
 
 def read(session: Session, module: str, files: tuple[SuiteFile, ...]) -> Session:
-    """The session with the tests that `go test` told of, under the files that they stand in.
+    """Return the session with the tests that `go test` reported, by test file.
 
     Args:
-        session: of a command whose output has the lines.
-        module: the path that the packages of the tree begin with.
-        files: the files of tests.
+        session: the session of a command whose output has the lines.
+        module: the path prefix of the tree's packages.
+        files: the test files.
     """
     reader = _Reader(module, files)
     lines = "".join(session.printed[:2]).split("\n")
@@ -57,16 +57,16 @@ class _Reader:
         }
 
     def _folder(self, package: str) -> str:
-        """The folder of a package of the tree."""
+        """Return the folder of a package of the tree."""
         return package.removeprefix(self._module).strip("/")
 
     def files_of(self, package: str) -> list[str]:
-        """The files of tests of a package; the package where it has none that are known."""
+        """Return the test files of a package; the package's folder if no file is known."""
         folder = self._folder(package)
         return [file.path for file in self._files if file.path.rpartition("/")[0] == folder] or [folder or "."]
 
     def case(self, test: Told) -> CaseReport:
-        """One test, or a test inside of one."""
+        """Return the report of a test or subtest."""
         package, _, name = test.id.partition("::")
         folder, top = self._folder(package), name.partition("/")[0]
         path = self._places.get((folder, top), folder or ".")
@@ -94,7 +94,7 @@ class _Reader:
         return Fault(kind="Failure", message=message, frames=frames)
 
     def unbuilt(self, lines: list[str]) -> Iterator[tuple[str, Fault]]:
-        """The packages that could not be built, with what the compiler said."""
+        """List the packages that could not be built, with the compiler's messages."""
         output, package = dict[str, list[str]](), ""
         for line in lines:
             if head := _HEAD.fullmatch(line):

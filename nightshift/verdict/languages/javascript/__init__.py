@@ -1,1 +1,1 @@
-"""JavaScript and TypeScript: what is staged for a run of node:test, with must-fail copies of its tests."""
+"""JavaScript and TypeScript: the files that are staged for a run of node:test, with must-fail copies of the tests."""

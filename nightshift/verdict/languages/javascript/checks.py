@@ -1,8 +1,8 @@
-"""Turns one call of node:assert, or of `expect`, into one that must fail where the original passes.
+"""Turns a call of node:assert or `expect` into one that must fail where the original passes.
 
-As for Python, the value that is written out is changed where there is one, because only that exposes objects which
-claim to be equal to everything, and code which reads the expected value out of the test: the changed line has the form
-of the original. Elsewhere functions at the end of the copy compare with another value, or turn the check round.
+As for Python, a literal value is changed if there is one. Only that exposes objects which claim to be equal to
+everything, and code which reads the expected value from the test, because the changed line has the form of the
+original. Otherwise, functions at the end of the copy compare with another value, or invert the check.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _COMPLEMENT = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "!=": "==", "!==": "=
 
 
 class Rank(IntEnum):
-    """How much a changed check reveals; the lowest is best."""
+    """The quality of a changed check: the lowest rank reveals most."""
 
     LITERAL = 0
     VALUE = 1
@@ -45,10 +45,10 @@ class Rank(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """A call that checks something, and how to make it fail.
+    """A call that checks something, and the edits that make it fail.
 
-    `edits` make it fail where it is certainly reached. `handed` gives it to the helper, which makes it fail and notes
-    that it was reached; with `rank` LITERAL, or a comparison turned round, the edits do without.
+    `edits` make it fail if it is certainly reached. `handed` passes it to the helper, which makes it fail and records
+    that it was reached. With `rank` LITERAL, or for an inverted comparison, `edits` do not need the helper.
     """
 
     rank: Rank
@@ -60,8 +60,8 @@ class Perturber:
     """Makes checks fail.
 
     Args:
-        names: what the file's names stand for.
-        helper: what the names of the helper's functions begin with.
+        names: the meaning of the file's names.
+        helper: the prefix of the helper's functions.
         chance: picks the new values.
     """
 
@@ -69,7 +69,7 @@ class Perturber:
         self._names, self._helper, self._chance = names, helper, chance
 
     def check(self, call: Node) -> Check | None:
-        """The call as a check, or None when it is none or checks nothing."""
+        """Return a call as a check; None if it is not a check, or checks nothing."""
         if (expectation := self._names.expectation(call)) is not None:
             return self._expectation(call, expectation)
         method = self._names.check(call.child_by_field_name("function"))
@@ -135,7 +135,7 @@ class Perturber:
         return Check(rank=Rank.TURNED, edits=handed, handed=handed)
 
     def _hand_function(self, call: Node, method: str) -> list[Edit]:
-        """The call with its function given to the helper; lines stay where they are."""
+        """Pass a call's function to the helper; no line moves."""
         function, given = call.child_by_field_name("function"), call.child_by_field_name("arguments")
         assert function is not None
         assert given is not None

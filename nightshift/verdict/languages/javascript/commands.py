@@ -1,4 +1,4 @@
-"""Reads test commands of JavaScript projects: which files they run by node:test, and how vitest and jest report."""
+"""Reads test commands of JavaScript projects: the files that node:test runs, and reports of vitest and jest."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from pathlib import PurePosixPath
 from nightshift.core.code.paths import is_test_path
 
 TextOf = Callable[[str], str | None]
-"""The text of a file of the base, or None."""
+"""Returns the text of a file of the base, or None."""
 _SELECTING = ("--test-name-pattern", "--test-only", "--test-skip-pattern", "--test-shard")
 _WITH_VALUE = frozenset({"--test-reporter", "--test-reporter-destination", "--test-concurrency", "--test-timeout"})
 _MANAGERS = frozenset({"npm", "yarn", "pnpm"})
 _OTHERWISE = ("--reporter", "--outputFile", "--json", "--watch", "--list", "--showConfig", "--help", "--version")
 _NOT_A_RUN = frozenset({"watch", "dev", "bench", "list", "typecheck", "-w", "-h", "-v"})
 _BY_DEFAULT = re.compile(r"(?:.*/)?(?:(?:[^/]*[._-])?test|test-[^/]*)\.[cm]?js|(?:.*/)?test/.*\.[cm]?js")
-"""The files that `node --test` runs where it is given none."""
+"""The files that `node --test` runs by default."""
 _SCRIPTS = ("package.json", "Makefile", "makefile")
 _PRINTING = ("--test-reporter=spec", "--test-reporter-destination=stdout")
-"""By these node:test prints what it does by itself; where it has several reporters, each needs a destination."""
+"""Options that keep node:test's default output. With several reporters, each needs a destination."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeCommand:
-    """A command that runs `node --test`; `targets` are the paths that it was given."""
+    """A command that runs `node --test`; `targets` are the given paths."""
 
     targets: tuple[str, ...]
 
     def files(self, paths: Collection[str]) -> list[str]:
-        """The test files that it names, among the paths of a tree; installed packages are not looked into."""
+        """Return the test files that the command runs, among the paths of a tree; installed packages are ignored."""
         own = [path for path in paths if "node_modules/" not in path]
         if not self.targets:
             return [path for path in own if _BY_DEFAULT.fullmatch(path)]
@@ -45,18 +45,18 @@ class NodeCommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reporting:
-    """A command that reports its tests: its words, and the options of node:test by which it prints what it did."""
+    """A command that reports its tests: its arguments, and the options that make node:test print its usual output."""
 
     words: tuple[str, ...] = ()
     printing: tuple[str, ...] = ()
 
 
 def parse(argv: Sequence[str], text_of: TextOf) -> NodeCommand | None:
-    """Read a command; None when it does not run node:test, or only some of its tests.
+    """Parse a command; None if it does not run node:test, or runs only some of its tests.
 
     Args:
-        argv: the command; `npm test` stands for what package.json says.
-        text_of: the text of a file of the base, or None.
+        argv: the command; `npm test` is replaced by the script in package.json.
+        text_of: returns the text of a file of the base, or None.
     """
     words = _read_script(argv, text_of)
     if not words or PurePosixPath(words[0]).name not in {"node", "nodejs"} or "--test" not in words:
@@ -74,11 +74,11 @@ def parse(argv: Sequence[str], text_of: TextOf) -> NodeCommand | None:
 
 
 def with_reporter(argv: tuple[str, ...], text_of: TextOf, code: str) -> Reporting:
-    """A command as its owner types it, with one reporter more for vitest or jest.
+    """Return the owner's command with one more reporter for vitest or jest.
 
     Args:
         argv: the command; empty for none.
-        text_of: the text of a file of the base, or None.
+        text_of: returns the text of a file of the base, or None.
         code: the folder of our own code inside, which has the reporters.
     """
     if not argv:
@@ -101,7 +101,7 @@ def with_reporter(argv: tuple[str, ...], text_of: TextOf, code: str) -> Reportin
 
 
 def _read_script(argv: Sequence[str], text_of: TextOf) -> list[str]:
-    """The words that a command stands for: those of package.json's script; none where it is more than one command."""
+    """Return a command's arguments, with a package.json script expanded; empty if it is more than one command."""
     if not argv or argv[0] not in _MANAGERS:
         return list(argv)
     name, *more = [word for word in argv[1:] if word != "run"] or [""]

@@ -1,7 +1,7 @@
-"""Makes the must-fail copy of a file of tests: one changed check in each test, where the text says which is reached.
+"""Makes the must-fail copy of a test file: changes one check in each test, if the text shows one that is reached.
 
-In a test of which no check is certainly reached all are changed, and it fails at its end where none of them was: such a
-copy says nothing. The functions that changed checks call stand at the end of the copy, so that no line moves.
+If no check of a test is certainly reached, all are changed, and the test fails at its end if none of them was reached:
+such a copy proves nothing. The functions that changed checks call are at the end of the copy, so that no line moves.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ function _h_expect(chain: any, start: any, ...v: any[]): any {
   return words.slice(0, -1).reduce((owner: any, word: any) => owner[word], start)[words.pop()](...v);
 }
 """
-"""The functions of a copy: `_h` is a name of its own in each, and types stand in TypeScript alone."""
+"""Helper functions of a copy. `_h` is replaced by a unique name in each copy; types are kept for TypeScript only."""
 
 
 @dataclass(slots=True)
@@ -79,13 +79,13 @@ class _Found:
 def must_fail_copy(
     text: str, root: Node, outline: Outline, names: Names, *, is_typed: bool = False
 ) -> tuple[str, tuple[Case, ...]]:
-    """The file's text with tests of it made to fail, and these tests: all but those that hold nothing to change.
+    """Return the file's text with failing tests, and these tests: all except those without anything to change.
 
     Args:
         text: the file.
         root: its syntax tree.
         outline: its tests.
-        names: what its names stand for.
+        names: the meaning of its names.
         is_typed: whether it is TypeScript.
     """
     helper = f"_{secrets.token_hex(4)}"
@@ -106,7 +106,7 @@ class _Copy:
         self._callbacks = {case.callback.id for case in outline.cases if case.callback and case.callback.id != root.id}
 
     def make(self, text: str) -> tuple[str, tuple[Case, ...]]:
-        """The copy of a text, and the tests that are changed in it."""
+        """Return the copy of a text, and the tests that are changed in it."""
         edits, changed, is_uncertain = list[Edit](), list[Case](), False
         for case in self._cases:
             checks = self._checks(case.callback) if case.callback else _Found()
@@ -124,7 +124,7 @@ class _Copy:
         return edit(encode(text), edits), tuple(changed)
 
     def _ending(self, callback: Node) -> Iterator[Edit]:
-        """The text that makes a test fail at its end where no changed check of it was reached."""
+        """List the edits that make a test fail at its end if no changed check of it was reached."""
         body = callback.child_by_field_name("body") if callback.type in FUNCTIONS else None
         if body is None:
             return
@@ -151,7 +151,7 @@ class _Copy:
         return checks
 
     def _block(self, statements: Sequence[Node], checks: _Found) -> None:
-        """Sort the checks of a block; after what may leave it none is certain."""
+        """Sort the checks of a block. After a statement that may leave the block, no check is certain."""
         certain = True
         for statement in statements:
             call = _find_call(statement)
@@ -163,12 +163,12 @@ class _Copy:
                 certain = False
 
     def _below(self, node: Node) -> list[Check]:
-        """All checks in a node, without those of tests inside of it."""
+        """Return all checks in a node, without those of nested tests."""
         calls = (inner for inner in self._own(node) if inner.type == "call_expression")
         return [check for call in calls if (check := self._perturber.check(call))]
 
     def _outside(self) -> list[Check]:
-        """The checks in functions outside of the tests, which tests may call."""
+        """Return the checks in functions outside of the tests, which tests may call."""
         return self._below(self._root)
 
     def _own(self, node: Node) -> Iterator[Node]:
@@ -181,7 +181,7 @@ class _Copy:
 
 
 def _find_call(statement: Node) -> Node | None:
-    """The call that a statement consists of, awaited or returned or not."""
+    """Return the call that a statement consists of, whether it is awaited, returned or neither."""
     node = statement
     while node.type in {"expression_statement", "await_expression", "return_statement", "parenthesized_expression"}:
         inner = [child for child in node.named_children if child.type != "comment"]
@@ -192,5 +192,5 @@ def _find_call(statement: Node) -> Node | None:
 
 
 def _leaves(statement: Node) -> bool:
-    """Tell whether something in a branch can end the test."""
+    """Check whether something in a branch can end the test."""
     return any(node.type in {"return_statement", "throw_statement"} for node in walk(statement))

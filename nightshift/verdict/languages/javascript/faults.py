@@ -1,4 +1,4 @@
-"""The faults that mutants of JavaScript are made of, as `verdict.languages.python.faults` has them for Python."""
+"""The faults that JavaScript mutants are made of, like `verdict.languages.python.faults` for Python."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SWAPS = {
     **{was: ("assignment", PLAIN, now) for was, now in _ASSIGNED.items()},
 }
 _LOOPS = frozenset({"while_statement", "do_statement", "for_statement"})
-# Messages of errors are rarely asserted, and functions inside are looked at for themselves.
+# Error messages are rarely asserted, and inner functions are processed separately.
 _LEFT_OUT = frozenset({"throw_statement", "import_statement", "template_string", "class_declaration", *FUNCTIONS})
 _OTHER = "_otherValue"
 _OTHER_TEXT = """
@@ -56,12 +56,12 @@ function _otherValue(value) {
 
 
 def mutate(path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, Fault, Text]]:
-    """Every fault at these lines of a file's functions: the function's name, the fault, and what makes the file.
+    """List every fault at these lines: the function's name, the fault, and a function that generates the file.
 
     Args:
-        path: says which of the two languages it is.
-        text: the source; one that does not parse, or is nested beyond reason, has none.
-        lines: their numbers, counting from 1.
+        path: the path of the source; its extension selects the language.
+        text: the source; if it does not parse, or is nested too deeply, there are no faults.
+        lines: the line numbers, counted from 1.
     """
     root = parse(path, text)
     raw = encode(text)
@@ -75,7 +75,7 @@ def mutate(path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, 
 
 
 def _write_mutant(path: str, raw: bytes, fault: Fault) -> str | None:
-    """The file with the fault in it, or None where that does not parse."""
+    """Return the file with the fault in it; None if it does not parse."""
     changed = edit(raw, [fault.edit]) + (_OTHER_TEXT if fault.needs_other else "")
     return None if parse(path, changed).has_error else changed
 
@@ -102,7 +102,7 @@ def _of_body(function: Node) -> Iterator[Fault]:
 
 
 def _walk(node: Node, *, in_loop: bool) -> Iterator[Fault]:
-    """The faults at a node and below; those that may keep a loop from ending rank lower, since they take long."""
+    """List the faults at a node and below. Faults in loops rank lower, because an endless loop takes long."""
     if node.type in _LEFT_OUT:
         return
     in_loop = in_loop or node.type in _LOOPS

@@ -1,4 +1,4 @@
-"""The interface of changed JavaScript and TypeScript files, and what their tests check."""
+"""Describes the interface of changed JavaScript and TypeScript files, and finds tests that assert nothing."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _TESTS = frozenset({"test", "it", "test.only", "it.only"})
 
 
 def describe_offer(path: str, text: str, lines: frozenset[int], short: int) -> list[str]:
-    """Describe what a file offers to its tests: comments above what was changed, and the routes that calls declare.
+    """Describe a file's interface for its tests, with comments above changed definitions, and declared routes.
 
     Args:
-        path: its ending says which of the two languages it is.
+        path: the file's path; its extension selects the language.
         text: the file.
-        lines: those that the change wrote, counting from 1.
-        short: of a file with more definitions than this only those are shown that are changed or named in these.
+        lines: the lines that the change wrote, counted from 1.
+        short: the number of definitions above which only the changed ones and those that they name are shown.
     """
     nodes = parse(path, text).named_children if len(text) <= MAX_CHARS else []
     definitions = [node for node in nodes if any(describe(node))]
@@ -59,7 +59,7 @@ def describe_offer(path: str, text: str, lines: frozenset[int], short: int) -> l
 
 
 def _list_defined(node: Node) -> set[str]:
-    """The names that a statement at the top of a file defines."""
+    """Return the names that a top-level statement defines."""
     names = (
         child.child_by_field_name("name") for child in walk(node) if child.type.endswith(("_declaration", "declarator"))
     )
@@ -67,19 +67,19 @@ def _list_defined(node: Node) -> set[str]:
 
 
 def idle_tests(path: str, text: str) -> list[str]:
-    """Titles of the tests that neither assert anything themselves nor call a function of the file that does."""
+    """Return the titles of tests that neither assert anything themselves nor call a function of the file that does."""
     root = parse(path, text)
     helpers = {node_text(node.child_by_field_name("name")) for node in root.named_children if _asserts(node)} - {""}
     return [title for title, body in _tests(root) if not (_asserts(body) or _list_called(body) & helpers)]
 
 
 def number_of_tests(path: str, text: str) -> int:
-    """How many tests a file has."""
+    """Count the tests of a file."""
     return sum(1 for _ in _tests(parse(path, text)))
 
 
 def let_off(path: str, text: str) -> Iterator[tuple[str, str]]:
-    """Each place in which a test is skipped or still to do: the titles above it, and the word for it."""
+    """List each place where a test is skipped or marked as to do: the titles above it, and the keyword."""
     waiting: list[tuple[Node, str]] = [(parse(path, text), "")]
     while waiting:
         node, holder = waiting.pop()
@@ -99,7 +99,7 @@ def _name(call: Node) -> str:
 
 
 def _options(given: Node) -> Iterator[str]:
-    """The options of a test that let it off."""
+    """List the options of a test that skip it or mark it as to do."""
     for each in given.named_children:
         key, value = (each.child_by_field_name(name) for name in ("key", "value"))
         word = node_text(key).strip("'\"") if key else node_text(each)

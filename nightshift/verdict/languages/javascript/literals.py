@@ -1,7 +1,7 @@
-"""Other values in the place of those that are written out: near ones, of the same form and shape.
+"""Replaces literal values by near ones of the same form and shape.
 
-How they differ varies: one leaf or all, a number up or down by little, a letter changed, added or left out. A value far
-off would be told from a right one by any tolerance, and a change that is always the same would give the copy away.
+The change varies: one leaf or all, a number slightly up or down, a letter changed, added or removed. Any tolerance
+would tell a distant value from a right one, and a constant change would reveal the copy.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LETTER = re.compile(r"[A-Za-z]")
 
 
 def other(node: Node, chance: random.Random) -> list[Edit]:
-    """The edits that change what an expression has written out; none where nothing is.
+    """Return the edits that change the literals of an expression; empty if it has none.
 
     Args:
         node: an expression.
@@ -37,14 +37,14 @@ def other(node: Node, chance: random.Random) -> list[Edit]:
     leaves = _leaves(node)
     if not leaves:
         return []
-    # Of a Set the changed items could be those of the original in another order.
+    # If all items of a Set changed, they could be the original ones in another order.
     alone = _is_among(node, _UNORDERED) or chance.random() < 0.5
     taken = {node_text(leaf) for leaf in leaves}
     return [_change_leaf(leaf, taken, chance) for leaf in ([chance.choice(leaves)] if alone else leaves)]
 
 
 def _leaves(node: Node) -> list[Node]:
-    """The parts of an expression that can be changed, each by itself."""
+    """Return the parts of an expression that can be changed independently."""
     match node.type:
         case "string" | "template_string" | "regex" | "number" | "true" | "false" | "null" | "undefined":
             return [node]
@@ -67,7 +67,7 @@ def _value(child: Node) -> Node | None:
 
 
 def _is_among(node: Node, names: frozenset[str]) -> bool:
-    """Tell whether an expression makes an instance of one of these classes, or holds one that does."""
+    """Check whether an expression creates an instance of one of these classes, or contains one that does."""
     if node.type == "new_expression" and node_text(node.child_by_field_name("constructor")) in names:
         return True
     return any(_is_among(child, names) for child in node.named_children)
@@ -95,7 +95,7 @@ def _put(leaf: Node, text: str) -> Edit:
 
 def _text(leaf: Node, chance: random.Random) -> Edit:
     pattern = leaf.child_by_field_name("pattern")
-    if pattern is not None:  # a group, since it may hold alternatives; a near pattern may match what the right one does
+    if pattern is not None:  # a group, because of alternatives; a near pattern may match the right text too
         letters = "".join(chance.choices(_LETTERS, k=chance.randint(3, 6)))
         return Edit(pattern.start_byte, pattern.end_byte, f"(?:{node_text(pattern)}){letters}")
     places = [
@@ -115,7 +115,7 @@ def _text(leaf: Node, chance: random.Random) -> Edit:
 
 
 def _number(text: str, taken: set[str], chance: random.Random) -> str:
-    """Another number, written out as one without a sign."""
+    """Return another number as text, without a sign."""
     bare = text.replace("_", "")
     if bare.endswith("n"):
         return f"{_near(int(bare[:-1], 0), taken, chance, 'n')}n"
@@ -131,7 +131,7 @@ def _number(text: str, taken: set[str], chance: random.Random) -> str:
 
 
 def _near(value: int, taken: set[str], chance: random.Random, suffix: str = "") -> int:
-    """A number beside another one that is not below zero, and none of those that are written beside it."""
+    """Return a nearby number that is not negative and not among the other literals of the expression."""
     candidates = [near for step in _STEPS for near in (value - step, value + step) if near >= 0]
     free = [near for near in candidates if f"{near}{suffix}" not in taken]
     return chance.choice(free) if free else value + len(taken) + 3

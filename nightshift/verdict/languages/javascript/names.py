@@ -1,4 +1,4 @@
-"""Reads from the imports of a file which names stand for node:test, vitest or jest and for their checks."""
+"""Finds by a file's imports the names that refer to node:test, vitest or jest and to their checks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ASSERT_MODULES = frozenset({"assert", "assert/strict", "node:assert", "node:ass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """A check of vitest or jest: what is expected of, as `expect(x)`, and the properties behind it up to the call."""
+    """A check of vitest or jest: the `expect(x)` that starts it, and the properties up to the final call."""
 
     start: Node
     chain: tuple[str, ...]
@@ -33,10 +33,11 @@ class Expectation:
 
 @dataclass(slots=True)
 class Names:
-    """Local names: `tests` to `test` or `suite`, `checks` to the function of node:assert, `asserts` its object.
+    """The local names of a file.
 
-    `runners` stand for the whole of node:test, `contexts` for the argument that a running test is given, `expects` for
-    `expect` of vitest and jest.
+    `tests` maps names to `test` or `suite`, and `checks` maps them to the function of node:assert. `asserts` refer to
+    the node:assert object, `runners` to the whole of node:test, `contexts` to the argument of a running test, and
+    `expects` to `expect` of vitest and jest.
     """
 
     tests: dict[str, str] = field(default_factory=dict)
@@ -47,7 +48,7 @@ class Names:
     expects: set[str] = field(default_factory=set)
 
     def kind(self, function: Node | None) -> str | None:
-        """`test` or `suite` where a called function makes one, else None."""
+        """Return `test` or `suite` if a called function makes one, otherwise None."""
         if function is None:
             return None
         if function.type == "identifier":
@@ -64,11 +65,11 @@ class Names:
         return TEST if name == "test" and node_text(owner) in self.contexts else None
 
     def is_made(self, function: Node | None) -> bool:
-        """Tell whether a called function is itself made by a call, as `test.each(table)` is: for many tests or none."""
+        """Check whether a called function is made by a call, like `test.each(table)`, for any number of tests."""
         return function is not None and _inner(function) is not function and _member(_inner(function))[1] in _MAKING
 
     def expectation(self, call: Node) -> Expectation | None:
-        """A call as a check of `expect`, or None."""
+        """Return a call as a check of `expect`, or None."""
         node, chain = call.child_by_field_name("function"), list[str]()
         while node is not None and node.type == "member_expression":
             node, name = _member(node)
@@ -83,7 +84,7 @@ class Names:
         return Expectation(start=node, chain=tuple(chain)) if is_expect else None
 
     def check(self, function: Node | None) -> str | None:
-        """The name in node:assert of a called function; `assert(x)` is `ok`, None when it is no check."""
+        """Return the name in node:assert of a called function; `assert(x)` is `ok`. None if it is not a check."""
         if function is None:
             return None
         if function.type == "identifier":
@@ -106,11 +107,11 @@ class Names:
 
 
 def read(root: Node, *, has_globals: bool = False) -> Names:
-    """The names of a file; the arguments of its tests are found by the parameter lists of functions in them.
+    """Return the names of a file. The arguments of its tests are found by the parameters of their functions.
 
     Args:
         root: its syntax tree.
-        has_globals: whether tests and checks may be there without an import, as those of jest are.
+        has_globals: whether tests and checks may be used without an import, like those of jest.
     """
     names = Names(tests=dict(_GLOBALS), expects={"expect"}) if has_globals else Names()
     for node in walk(root):
@@ -125,7 +126,7 @@ def read(root: Node, *, has_globals: bool = False) -> Names:
 
 
 def first_parameter(function: Node) -> str | None:
-    """The name of a function's first parameter, where it is a plain one."""
+    """Return the name of a function's first parameter; None if it is not a plain name."""
     if single := function.child_by_field_name("parameter"):
         return node_text(single)
     parameters = function.child_by_field_name("parameters")
@@ -137,7 +138,7 @@ def first_parameter(function: Node) -> str | None:
 
 
 def _inner(function: Node) -> Node:
-    """The function whose call makes another one that is called, itself where it is none."""
+    """Return the function whose call returns the called function; the function itself if there is none."""
     if function.type == "call_expression" and (inner := function.child_by_field_name("function")):
         return inner
     return function

@@ -1,8 +1,8 @@
-"""Reads the tests of a file of node:test from its text: the list that a run's reports are held against.
+"""Reads the tests of a node:test file from its text: the list that a run's report is compared with.
 
-A test is named by the titles above it, as in `suite > test`; further ones of the same name are numbered. Tests that
-are made in a loop, under a condition, or with a title that is put together cannot be listed: what stands around them
-is open, and reports below it are accepted besides those that are listed.
+A test is named by the titles above it, as in `suite > test`; further tests of the same name are numbered. Tests that
+are made in a loop, under a condition, or with a computed title cannot be listed: their surroundings are open, and
+reports below them are accepted in addition to the listed ones.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 JOINED = " > "
 FUNCTIONS = frozenset({"arrow_function", "function_expression"})
-# What may stand around a call that is certainly made once when its block runs.
+# Nodes that may enclose a call that certainly runs once when its block runs.
 _PLAIN = frozenset({"program", "expression_statement", "await_expression", "statement_block", "comment"})
 _NO_CALLBACK = frozenset({"string", "template_string", "object", "number"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One call that makes a test.
+    """A call that makes a test.
 
-    `name` is empty where it cannot be known; `callback` is the test's function, or the whole file; `is_marked` tells
-    that a constant mark skips it.
+    `name` is empty if it is unknown. `callback` is the test's function, or the whole file. `is_marked` is true if a
+    constant mark skips the test.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Case:
 class Outline:
     """The tests of a file.
 
-    `is_script` tells that the file itself is its only test.
+    `is_script` is true if the file itself is its only test.
     """
 
     cases: tuple[Case, ...]
@@ -57,12 +57,12 @@ class Outline:
 
     @property
     def is_closed(self) -> bool:
-        """Tell whether its text names every test."""
+        """True if the text names every test."""
         return all(case.name for case in self.cases)
 
 
 def script(path: str, root: Node) -> Outline:
-    """The outline of a file that is a test by itself, named like the file; a helper may add tests to it."""
+    """Return the outline of a file that is itself a test, named like the file; a helper may add tests to it."""
     case = Case(name=PurePosixPath(path).name, required=False, callback=root)
     return Outline(cases=(case,), is_script=True)
 
@@ -72,7 +72,7 @@ def outline(root: Node, local_names: Names) -> Outline:
 
     Args:
         root: its syntax tree.
-        local_names: what its names stand for.
+        local_names: the meaning of its names.
     """
     reader = _Reader(local_names)
     reader.visit(root, "", certain=True)
@@ -85,7 +85,7 @@ class _Reader:
         self.cases: list[Case] = []
 
     def visit(self, node: Node, scope: str, *, certain: bool) -> None:
-        """Look for tests in a node; `certain` tells that it runs once when what is around it runs."""
+        """Find tests in a node; `certain` is true if it runs exactly once when its surroundings run."""
         for child in node.named_children:
             kind = None
             if child.type == "call_expression":
@@ -106,7 +106,7 @@ class _Reader:
             self.cases.append(Case(name=name, required=bool(name and certain), callback=callback, is_marked=is_marked))
         body = callback.child_by_field_name("body") if callback and callback.type in FUNCTIONS else None
         if callback is not None and body is not None:
-            # An arrow without braces has its one expression for a body.
+            # The body of an arrow function without braces is its expression.
             around = body if body.type == "statement_block" else callback
             self.visit(around, name or scope, certain=bool(name and certain))
 
@@ -118,7 +118,7 @@ class _Reader:
 
 
 def _is_marked(call: Node) -> bool:
-    """Tell whether a test is skipped, or still to be written, by its text alone."""
+    """Check whether the text alone marks a test as skipped or as to do."""
     function = node_text(call.child_by_field_name("function"))
     if function.endswith((".skip", ".todo")) or function in {"xit", "xtest"}:
         return True

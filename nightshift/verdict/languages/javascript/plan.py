@@ -1,4 +1,4 @@
-"""Plans a run of node:test, vitest or jest, and has what else the verdict asks of JavaScript and TypeScript."""
+"""Plans a run of node:test, vitest or jest, and exports the other functions of `TestDialect`."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ __all__ = ["checks_something", "list_required", "make", "mutate", "plan_copies",
 _TSX = "node_modules/tsx/"
 _TYPED_NAME = re.compile(rf"[\w./-]+(?:{'|'.join(map(re.escape, TYPED))})\b")
 BESIDE_HEAP_MB, LEAST_HEAP_MB = 128, 64
-"""Memory of Node.js besides the heap of the tested code, and the least size of that heap."""
+"""Megabytes that Node.js needs in addition to the heap of the tested code, and the minimum size of that heap."""
 RESERVED_MB = 16 << 10
-"""Address space that V8 sets aside: for code, and ten gigabytes for a WebAssembly memory, of which `fetch` has one."""
+"""Megabytes of address space that V8 reserves: for code, and ten gigabytes for a WebAssembly memory, which `fetch` has.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,14 +38,14 @@ class NodeLaunch:
     """The launch of a run of node:test, or of the project's own vitest or jest.
 
     Attributes:
-        runner: what runs the tests.
-        roots: files of vitest or jest to the folders of their packages, where these are not the tree's root.
+        runner: the program that runs the tests.
+        roots: vitest or jest files to the folders of their packages, if these are not the tree's root.
         loads_types: whether TypeScript needs the project's own `tsx`, because this Node.js does not run it.
-        program: Node.js, as a path inside.
+        program: the path of Node.js inside.
         flags: its options.
-        scripts: the files that are a test by themselves.
+        scripts: the files that are themselves a test.
         marked: the ids of tests that a constant mark skips.
-        printing: further options of a command, by which it prints what its owner sees.
+        printing: further options of a command, which keep the output that the owner sees.
         is_bare: whether a command runs without any reporter.
     """
 
@@ -65,11 +66,11 @@ class NodeLaunch:
 
     @property
     def reserved_mb(self) -> int:
-        """Address space that V8 sets aside."""
+        """Megabytes of address space that V8 reserves."""
         return RESERVED_MB
 
     def instructions(self, *, must_fail: bool, memory_mb: int) -> Mapping[str, object]:  # noqa: ARG002 (the interface)
-        """The instructions that start Node.js."""
+        """Return the instructions that start Node.js."""
         if self.is_bare:
             return {"node": None}
         heap = f"--max-old-space-size={max(LEAST_HEAP_MB, memory_mb - BESIDE_HEAP_MB)}"
@@ -86,16 +87,16 @@ class NodeLaunch:
         return {"node": node}
 
     def read(self, session: Session) -> Session:
-        """The session as it is: its reporters write events."""
+        """Return the session unchanged, because the reporters write events."""
         return session
 
 
 def refusal(spec: TaskSpec, node: Node | None) -> str:
-    """Why this machine cannot judge a task: no Node.js, or one too old; empty when it can, and for other languages.
+    """Return why this machine cannot judge a task: no Node.js, or one too old; empty otherwise.
 
-    Looked at are the files that come with the task, and those that its words name, before a model is asked.
-
-    The environment of a repository may have what runs TypeScript, which is seen when there is one.
+    It checks the files that come with the task and those that the task's text names, before a model is asked. The
+    environment of a repository may bring a tool that runs TypeScript, which is only known later; then the result is
+    empty.
     """
     if spec.language is not Language.JAVASCRIPT:
         return ""
@@ -111,12 +112,12 @@ def make(job: SuiteJob, imports: ImportCache, runtime: Runtime) -> Plan:
     """Plan the run of a job's tests on its changed tree.
 
     Args:
-        job: what to judge.
-        imports: remembers what files import.
-        runtime: what runs inside, Node.js among it.
+        job: the job.
+        imports: caches the imports of files.
+        runtime: the interpreter and libraries inside the sandbox, including Node.js.
 
     Raises:
-        SandboxError: there is no Node.js, or one too old for these tests.
+        SandboxError: there is no Node.js, or it is too old for these tests.
     """
     node = runtime.node
     if node is None:
@@ -150,7 +151,7 @@ class _NodePlanner(Planner):
         self.text_before = self._before
 
     def _list_asked(self) -> Iterator[tuple[str, str]]:
-        """The files of tests that say what runs them, path and text: given ones first, those of the base last."""
+        """List path and text of the test files that select the framework: given ones first, the base's last."""
         for tests in (self._job.given, self._own):
             yield from ((path, text) for path, text in tests.items() if suite.is_suite(path))
         yield from self._job.given.items()
@@ -162,24 +163,24 @@ class _NodePlanner(Planner):
             yield suite.prepare(role, path, tests[path], self.framework)
 
     def _as_is(self, role: Role, path: str) -> SuiteFile:
-        """A file without a copy; what it has to report is not read from its text, but that it is a script."""
+        """Return a file without a copy. Its text does not list its tests, except if it is a script."""
         file = suite.prepare(role, path, self._text(path) or "", self.framework).alone()
         return file if suite.scripts([file]) else replace(file, outline=None, names=frozenset())
 
     def roots(self, planned: Plan) -> Mapping[str, str]:
-        """The files of a run to the folders of their packages, where these are not the tree's root."""
+        """Return the files of a run to the folders of their packages, if these are not the tree's root."""
         folders = {file.path: frameworks.root_of(file.path, self._text) for file in planned.files}
         return {path: root for path, root in folders.items() if root}
 
     def _closure(self, files: tuple[SuiteFile, ...], support: Collection[str]) -> frozenset[str] | None:
-        """None for vitest and jest, whose configuration may read any file."""
+        """Return the visible files; None for vitest and jest, whose configuration may read any file."""
         return super()._closure(files, support) if self.framework is Framework.NODE else None
 
     def _is_mine(self, path: str) -> bool:
         return suite.is_suite(path) and self._runs(path)
 
     def _runs(self, path: str) -> bool:
-        """Tell whether a file of tests is one of the framework that this job is run with."""
+        """Check whether a test file belongs to the framework of this job."""
         return frameworks.framework_of(path, self._text(path) or "", self._text) is self.framework
 
     def _of_command(self) -> list[SuiteFile] | None:

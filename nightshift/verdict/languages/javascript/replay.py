@@ -1,10 +1,10 @@
-"""Writes the program that asks tested code again, outside of any test, what checks of a test file ask of it.
+"""Writes a program that repeats the calls in a test file's checks, outside of any test.
 
-It is the file of tests with other functions in the place of those of node:test and node:assert: each that compares
-says what it was given, and the value that is expected does not stand in the program. So code that is right under a test
-framework alone, or that has changed what compares, gives another answer here, or none.
+The program is the test file with the functions of node:test and node:assert replaced: each comparing function reports
+its arguments, and the expected values are not in the program. So code that is only right under a test framework, or
+that has replaced a comparison, gives another answer here, or none.
 
-A file is asked again where nothing but its tests, its imports and plain values stands in it.
+A file is replayed only if it contains nothing but tests, imports and declarations.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _ELSEWHERE = re.compile(
     r"import\.meta|\brequire\.main\b|\b(?:__dirname|__filename|mock|process)\b"
     r"|\b(?:before|after)(?:Each)?\s*\("
 )
-"""Code that asks for the place of the file or for the framework, or prepares what tests find."""
+"""Code that asks for the file's location or for the framework, or that prepares a test's state."""
 _OTHER = "$"
-"""The key of what stands for a value that is no plain one."""
+"""Key that marks the substitute for a value that is not plain."""
 _START = """
 const T_waiting = [];
 const T_of = (given) => given.find((value) => typeof value === 'function') ?? (() => {});
@@ -59,7 +59,7 @@ _END = "\n;(async () => { for (const run of T_waiting) { try { await run(); } ca
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """A program that asks again; `asked` has what each check is about, `expected` the value, by number."""
+    """A program that repeats checks. `asked` is the subject of each check, `expected` its value, both by number."""
 
     words: tuple[str, ...]
     token: str
@@ -67,10 +67,10 @@ class Replay:
     expected: tuple[object, ...]
 
     def find_differing(self, printed: str) -> tuple[str, bool]:
-        """Find the first check with another answer, else the first without one.
+        """Return the first check with another answer, otherwise the first without an answer.
 
         Returns:
-            What the check is about, empty where all answers are right, and whether it had an answer.
+            The subject of the check, empty if all answers are right, and whether there was an answer.
         """
         missing = ""
         given: dict[int, list[object]] = {}
@@ -86,11 +86,11 @@ class Replay:
 
 
 def replay(path: str, text: str) -> Replay | None:
-    """The program for a file of node:test; None where it cannot be asked again, or asks nothing.
+    """Return the program for a node:test file; None if it cannot be replayed, or has nothing to ask.
 
     Args:
-        path: of the file.
-        text: what it says.
+        path: the file's path.
+        text: its text.
     """
     root = parse(path, text)
     if root.has_error or path.endswith(TYPED) or _ELSEWHERE.search(text):
@@ -131,7 +131,7 @@ def replay(path: str, text: str) -> Replay | None:
 
 
 def _checks(root: Node, local_names: Names) -> Iterator[tuple[Node, str]]:
-    """The checks of a file and their methods, without those inside of another one."""
+    """List the checks of a file and their methods, without nested ones."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -143,7 +143,7 @@ def _checks(root: Node, local_names: Names) -> Iterator[tuple[Node, str]]:
 
 
 def _double_condition(condition: Node, token: str) -> str:
-    """Write further conditions: that an operand is the same twice, and that a class has not all instances."""
+    """Return further conditions: an operand gives the same value twice, a class does not have all instances."""
     if condition.type != "binary_expression":
         return ""
     left, right = condition.child_by_field_name("left"), condition.child_by_field_name("right")
@@ -154,7 +154,7 @@ def _double_condition(condition: Node, token: str) -> str:
 
 
 def _stand_ins(local_names: Names, token: str) -> str:
-    """Write declarations of the names of node:test and node:assert."""
+    """Return declarations that replace the names of node:test and node:assert."""
     tests = {name: "suite" if kind == SUITE else "test" for name, kind in local_names.tests.items()}
     others = dict.fromkeys((*local_names.asserts, *local_names.checks), "nothing")
     stand_ins: Mapping[str, str] = {**others, **dict.fromkeys(local_names.runners, "test"), **tests}
@@ -162,7 +162,7 @@ def _stand_ins(local_names: Names, token: str) -> str:
 
 
 def _is_plain(node: Node, local_names: Names) -> bool:
-    """Tell whether a statement of a file is an import, a plain value, or makes tests."""
+    """Check whether a top-level statement is an import, a comment, a declaration, or makes tests."""
     if node.type in {"import_statement", "comment", "lexical_declaration", "function_declaration"}:
         return True
     if node.type != "expression_statement":
@@ -172,7 +172,7 @@ def _is_plain(node: Node, local_names: Names) -> bool:
 
 
 def _imports(root: Node, path: str) -> Iterator[Edit]:
-    """The imports of the file without those of the framework, and from the root of the tree."""
+    """List the edits that remove the framework's imports and resolve the others from the root of the tree."""
     folder = posixpath.dirname(path)
     for node in walk(root):
         source = None
@@ -196,7 +196,7 @@ def _imports(root: Node, path: str) -> Iterator[Edit]:
 
 
 def _declaration(node: Node) -> Node | None:
-    """The declaration that a call stands in."""
+    """Return the declaration that contains a call."""
     ancestor: Node | None = node
     while ancestor is not None and ancestor.type != "lexical_declaration":
         ancestor = ancestor.parent
@@ -207,7 +207,7 @@ _UNKNOWN = object()
 
 
 def _value(node: Node) -> object:
-    """The plain value that is written out, as the program tells it; `_UNKNOWN` for any other expression."""
+    """Return a literal's value in the form that the program reports; `_UNKNOWN` for any other expression."""
     match node.type:
         case "true" | "false" | "null" | "number":
             try:
@@ -248,7 +248,7 @@ def _object(node: Node) -> object:
 
 
 def _is_same(value: object, expected: object) -> bool:
-    """Tell whether an answer may be right; of a value that is not written out any answer may."""
+    """Check whether an answer may be right; for an expected value that is not a literal, any answer may be."""
     if expected is _UNKNOWN:
         return True
     if isinstance(value, list) and isinstance(expected, list):

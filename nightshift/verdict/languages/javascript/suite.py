@@ -1,6 +1,6 @@
-"""Prepares files of tests for a run: under their own names, each with a copy in which every test must fail.
+"""Prepares test files for a run: under their own names, each with a copy in which every test must fail.
 
-A file that tests nothing by name, as a script that ends with an error where a check fails, is one test of its own name.
+A file without named tests, such as a script that ends with an error if a check fails, is one test with the file's name.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _OF_TYPES = re.compile(
     r"|\bexpect\.any",
     re.IGNORECASE,
 )
-"""In checks that look at types, or at what is there, alone, or want a stub."""
+"""Matches checks that only ask for types or for existence, or that want a stub."""
 
 
 def is_suite(path: str) -> bool:
-    """Tell whether node:test takes a file for tests."""
+    """Check whether node:test treats a file as a test file."""
     return is_source(path) and is_test_path(path)
 
 
 def suite_paths(tests: Files, framework: Framework = Framework.NODE) -> list[str]:
-    """Those of the files that hold tests: by their names, or all sources when no name says so."""
+    """Return the files that contain tests, by name; all sources if no name indicates tests."""
     sources = [path for path in tests if is_source(path) and not path.endswith((".d.ts", ".d.mts", ".d.cts"))]
     using = [path for path in sources if (_TEST_MODULE if framework is Framework.NODE else "expect") in tests[path]]
     candidates = using or sources
@@ -46,12 +46,12 @@ def suite_paths(tests: Files, framework: Framework = Framework.NODE) -> list[str
 
 
 def prepare(role: Role, path: str, text: str, framework: Framework = Framework.NODE) -> SuiteFile:
-    """Prepare one test file; one that does not parse, or is nested beyond reason, is run without a copy.
+    """Prepare one test file; a file that does not parse, or is nested too deeply, runs without a copy.
 
     Args:
-        role: whose tests it holds.
-        path: where its owner has it.
-        text: what it says.
+        role: the role of its tests.
+        path: its path in the repository.
+        text: its text.
         framework: runs the tests.
     """
     root = parse(path, text)
@@ -84,22 +84,22 @@ def _prepare(role: Role, path: str, text: str, root: Node, framework: Framework)
 
 
 def escape(name: str) -> str:
-    """A test's name as the run reports it: a bracket would begin parameters, as pytest has them."""
+    """Return a test's name as the run reports it: a bracket would begin parameters, as in pytest."""
     return name.replace("[", "\u27e6")
 
 
 def checks_something(text: str) -> bool:
-    """Tell whether a file of tests holds an assertion that can fail, and that asks for more than a type."""
+    """Check whether a test file has an assertion that can fail, and that checks more than a type."""
     root = parse("a.tsx" if re.search(r"\)\s*:\s*\w|\binterface\b|\bas const\b", text) else "a.mjs", text)
     if root.has_error:
-        return True  # the run itself will say what is wrong with it
+        return True  # The run itself reports the error.
     return any(
         not _OF_TYPES.search(check) for check in _checks(root, names.read(root, has_globals=_TEST_MODULE not in text))
     )
 
 
 def _checks(root: Node, local_names: Names) -> Iterator[str]:
-    """The texts of the checks of a file."""
+    """List the texts of a file's checks."""
     calls = (node for node in walk(root) if node.type == "call_expression")
     for call in calls:
         if local_names.expectation(call) or local_names.check(call.child_by_field_name("function")):
@@ -107,11 +107,11 @@ def _checks(root: Node, local_names: Names) -> Iterator[str]:
 
 
 def scripts(files: Iterable[SuiteFile]) -> tuple[str, ...]:
-    """The paths of the files that are one test of their own name."""
+    """Return the paths of the files that are one test with the file's name."""
     return tuple(file.path for file in files if isinstance(file.outline, Outline) and file.outline.is_script)
 
 
 def list_marked(file: SuiteFile) -> tuple[str, ...]:
-    """The ids of the tests of a file that a constant mark skips."""
+    """Return the ids of a file's tests that a constant mark skips."""
     cases = file.outline.cases if isinstance(file.outline, Outline) else ()
     return tuple(f"{file.path}::{escape(case.name)}" for case in cases if case.name and case.is_marked)

@@ -1,1 +1,1 @@
-"""Python: what is staged for a run of pytest, with must-fail copies of its tests."""
+"""Python: the files that are staged for a run of pytest, with must-fail copies of the tests."""

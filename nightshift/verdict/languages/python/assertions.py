@@ -1,4 +1,4 @@
-"""Tells whether a file of Python tests compares a value."""
+"""Checks whether a Python test file compares a value."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _OF_TYPES = frozenset({"assertIsInstance", "assertNotIsInstance", "assertIsNotNo
 
 
 def checks_something(text: str) -> bool:
-    """Tell whether a file of tests holds an assertion that can fail, and that asks for more than a type."""
+    """Check whether a test file has an assertion that can fail, and that checks more than a type."""
     try:
         nodes = list(ast.walk(parse(text)))
     except (SyntaxError, ValueError, RecursionError):
-        return True  # the run itself will say what is wrong with it
+        return True  # The run itself reports the error.
     return any(_is_check(node) for node in nodes)
 
 
@@ -32,7 +32,7 @@ def _is_check(node: ast.AST) -> bool:
 
 
 def _is_of_types(test: ast.expr) -> bool:
-    """Tell whether a condition looks at types, or at what is there, alone."""
+    """Check whether a condition only asks for types or for existence."""
     if isinstance(test, ast.BoolOp):
         return all(map(_is_of_types, test.values))
     if isinstance(test, ast.UnaryOp):

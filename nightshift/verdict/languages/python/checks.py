@@ -1,9 +1,9 @@
-"""Turns one statement that checks something into one that must fail where the original passes.
+"""Turns a statement that checks something into one that must fail where the original passes.
 
 The expected value of a comparison is changed (`== 5` becomes `== 4`), because only that exposes objects which claim to
-be equal to more than one value, and code which reads the expected value out of the test. It is changed by little, as
-`inside.close_values` says, but beyond any tolerance that the test itself has. Where no value stands there, the
-comparison is turned round. A changed container keeps its shape, so that comparisons written by hand still work on it.
+be equal to more than one value, and code which reads the expected value from the test. The change is small, as in
+`inside.close_values`, but larger than any tolerance of the test itself. Without a literal value, the comparison is
+inverted. A changed container keeps its shape, so that hand-written comparisons still work on it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _COMPLEMENT: dict[type[ast.cmpop], str] = {
     ast.Lt: ">=", ast.LtE: ">", ast.Gt: "<=", ast.GtE: "<", ast.NotEq: "==", ast.Is: "is not",
     ast.IsNot: "is",
 }  # fmt: skip
-_ORDERINGS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)  # a class may have only one of them
+_ORDERINGS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)  # a class may define only one of them
 _EQUALITIES = frozenset({
     "assertEqual", "assertAlmostEqual", "assertListEqual", "assertTupleEqual", "assertDictEqual", "assertSetEqual",
     "assertSequenceEqual", "assertMultiLineEqual", "assertCountEqual",
@@ -43,16 +43,16 @@ _OPPOSITE["assertNotEqual"] = "assertEqual"
 _NO_TEXT = frozenset({'""', "''", 'b""', "b''"})
 CONSONANTS = "bcdfghjklmnpqrstvwxz"
 FAR = 1e15
-"""Numbers beyond this are changed by multiples of themselves."""
+"""Larger numbers are changed by multiples of themselves."""
 TRIES = 16
 
 
 class Rank(IntEnum):
-    """How much a changed check reveals; the lowest is best."""
+    """The quality of a changed check: the lowest rank reveals most."""
 
     LITERAL = 0
     EMPTY = 1
-    """An empty text becomes one that is not: an object that reads what it is compared with may raise instead."""
+    """An empty text that becomes non-empty. An object that reads the value it is compared with may raise instead."""
     VALUE = 2
     TURNED = 3
     NEGATED = 4
@@ -60,10 +60,10 @@ class Rank(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """A statement that checks something, and how to make it fail.
+    """A statement that checks something, and the edits that make it fail.
 
-    `edit` makes it fail where it is certainly reached. `marked` does the same and notes at run time that it was
-    reached; it is None where that cannot be done.
+    `edit` makes it fail if it is certainly reached. `marked` does the same and records at run time that it was reached;
+    it is None if that is impossible.
     """
 
     rank: Rank
@@ -84,7 +84,7 @@ class Perturber:
         self._source, self._helper, self._chance = source, helper, chance
 
     def check(self, statement: ast.stmt) -> Check | None:
-        """The statement as a check, or None when it is none or checks nothing."""
+        """Return a statement as a check; None if it is not a check, or checks nothing."""
         if isinstance(statement, ast.Assert):
             return self._assert(statement)
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
@@ -100,7 +100,7 @@ class Perturber:
         return Check(rank=rank, edit=edit, marked=marked)
 
     def _ways(self, test: ast.expr) -> Iterator[tuple[Rank, Edit]]:
-        """The ways to make a condition false, the most revealing first."""
+        """Yield the ways to make a condition false, the most revealing first."""
         if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
             yield min((way for part in test.values for way in [next(self._ways(part))]), key=lambda way: way[0])
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
@@ -112,7 +112,7 @@ class Perturber:
     ) -> Iterator[tuple[Rank, Edit]]:
         text = self._source.segment
         for side in (right, left):
-            # `is` is for booleans only: with other literals the compiler warns.
+            # `is` only for booleans: for other literals the compiler warns.
             fits = isinstance(operator, ast.Eq) or (isinstance(operator, ast.Is) and _is_bool(side))
             if fits and (edit := self._other_literal(side)):
                 yield Rank.EMPTY if self._source.segment(side) in _NO_TEXT else Rank.LITERAL, edit
@@ -127,7 +127,7 @@ class Perturber:
             yield Rank.TURNED, self._source.replace(test, f"({text(left)}) {turned} ({text(right)})")
 
     def _beyond_tolerance(self, left: ast.expr, right: ast.expr) -> Edit | None:
-        """The edit of `abs(f(x) - 1.5) < 1e-6` that moves the expected value a little further than the tolerance."""
+        """Return the edit of `abs(f(x) - 1.5) < 1e-6` that moves the expected value slightly beyond the tolerance."""
         match left, _number(right):
             case ast.Call(func=ast.Name(id="abs"), args=[ast.BinOp(op=ast.Sub() | ast.Add()) as difference]), float(
                 most
@@ -145,7 +145,7 @@ class Perturber:
         return f"not {self._helper}.reached({text(test)})"
 
     def _method(self, call: ast.Call) -> Check | None:
-        """A check in the manner of unittest: `self.assertEqual(a, b)`."""
+        """Read a check in the style of unittest: `self.assertEqual(a, b)`."""
         if not isinstance(call.func, ast.Attribute) or not call.func.attr.startswith("assert"):
             return None
         name, edits = call.func.attr, list[Edit]()
@@ -172,7 +172,7 @@ class Perturber:
         return Edit(end - len(func.attr), end, other)
 
     def _other_literal(self, node: ast.expr, *, far: bool = False) -> Edit | None:
-        """The edit that changes a literal; a call to `approx` is followed to its argument."""
+        """Return the edit that changes a literal, or the one in a call to `approx`; None without a literal."""
         if isinstance(node, ast.Call) and _name(node.func) == "approx" and node.args:
             node, far = node.args[0], True
         try:
@@ -183,10 +183,10 @@ class Perturber:
         return None if other == value or repr(other) == repr(value) else self._source.replace(node, repr(other))
 
     def _other(self, value: Any, *, far: bool) -> Any:
-        """Another value with as many minus signs, where one is soon found.
+        """Return another value with the same number of minus signs, if one is found within `TRIES`.
 
-        An answer that reads the numbers it has to give out of the copy's text may stumble over a sign that was not
-        there before; the copy then fails, as it must, and the answer passes for right.
+        An answer that reads its numbers from the copy's text may stumble over a new sign. The copy would then fail as
+        it must, and the answer would pass as right.
         """
         for _ in range(TRIES):
             other = beyond(value, self._chance) if far else close(value, self._chance)
@@ -196,7 +196,7 @@ class Perturber:
 
 
 def beyond(value: Any, chance: random.Random) -> Any:
-    """A value with all its numbers so far from those of another one that no usual tolerance takes it for that."""
+    """Return a value whose numbers differ so much from the given ones that no usual tolerance accepts them."""
     if isinstance(value, list | tuple):
         return type(value)(beyond(item, chance) for item in value)
     if isinstance(value, dict):
@@ -220,7 +220,7 @@ def _is_literal(node: ast.expr) -> bool:
 
 
 def _number(node: ast.expr) -> float | None:
-    """The value of a literal that is a number."""
+    """Return the value of a literal number; None for anything else."""
     try:
         value = ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
@@ -229,7 +229,7 @@ def _number(node: ast.expr) -> float | None:
 
 
 def _join_edits(source: Source, first: Edit, second: Edit) -> Edit:
-    """Two edits of one statement as one."""
+    """Join two edits of one statement."""
     return Edit(first.start, second.end, first.text + source.slice(first.end, second.start) + second.text)
 
 

@@ -1,4 +1,4 @@
-"""Translates a test command that runs pytest into the files it would run; any other command is left as it is."""
+"""Translates a test command that runs pytest into the files that it would run; other commands are left as they are."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _WITH_VALUE = frozenset({
 class PytestCommand:
     """A pytest command.
 
-    `words` are what pytest is told, `targets` the paths or ids among them. `is_module` tells that Python starts it.
+    `words` are the arguments of pytest, and `targets` the paths or ids among them. `is_module` is true if Python starts
+    it.
     """
 
     words: tuple[str, ...]
@@ -27,7 +28,7 @@ class PytestCommand:
     is_module: bool
 
     def files(self, paths: Collection[str], settings: PytestSettings) -> list[str]:
-        """The test files that it names, among the paths of a tree."""
+        """Return the test files that the command names, among the paths of a tree."""
         wanted = [target.partition("::")[0].removeprefix("./").rstrip("/") for target in self.targets]
         named = [path for path in wanted if path in paths]
         folders = [path for path in wanted if path not in paths]
@@ -36,7 +37,7 @@ class PytestCommand:
 
 
 def parse(argv: Sequence[str]) -> PytestCommand | None:
-    """Read a command; None when it does not run pytest, or in a way that is not understood."""
+    """Parse a command; None if it does not run pytest, or in an unknown way."""
     words = _arguments(list(argv))
     if words is None:
         return None
@@ -52,7 +53,7 @@ def parse(argv: Sequence[str]) -> PytestCommand | None:
 
 
 def _arguments(words: list[str]) -> list[str] | None:
-    """The words after `pytest` or `python -m pytest`; None for another program."""
+    """Return the arguments after `pytest` or `python -m pytest`; None for another program."""
     program = PurePosixPath(words[0]).name if words else ""
     rest = words[1:]
     if not program.startswith("python"):

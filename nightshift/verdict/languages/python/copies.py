@@ -1,8 +1,8 @@
 """Makes the must-fail copy of a test module: one changed check in each test, or a failure at its end.
 
-A check is best changed where it is certainly reached when the test passes: nothing before it can leave the function and
-no branch or loop stands around it. Checks in local helper functions that are certainly called count as well. Checks
-whose failure would be caught (below `try`, `pytest.raises` and their like) are not used at all.
+The best check to change is one that is certainly reached when the test passes: nothing before it can leave the
+function, and it is in no branch or loop. Checks in local helper functions that are certainly called count as well.
+Checks whose failure would be caught (below `try`, `pytest.raises` and similar) are not used.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from nightshift.verdict.languages.python.checks import Check, Perturber, Rank
 from nightshift.verdict.languages.python.outline import Function
 
 HELPER = "nightshift_inside.must_fail"
-"""The module inside the sandbox that the copies use where a change in their text is not enough."""
+"""The module inside the sandbox that copies use if changing their text is not enough."""
 
-# Context managers that swallow or replace what is raised inside them.
+# Context managers that swallow or replace exceptions raised inside them.
 _SWALLOW = frozenset({
     "raises", "RaisesGroup", "suppress", "subTest", "test", "warns", "deprecated_call", "assertRaises", "assertWarns",
     "assertRaisesRegex", "assertWarnsRegex",
@@ -28,7 +28,7 @@ _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 def must_fail_copy(source: Source, tests: Sequence[Function], chance: random.Random) -> str:
-    """The module's text with each of `tests` made to fail.
+    """Return the module's text with each of `tests` made to fail.
 
     Args:
         source: the module.
@@ -68,7 +68,7 @@ class _Copy:
         yield Edit(start, start, f"{indent}@{self._helper}.must_fail\n")
 
     def _list_checks(self, statements: Sequence[ast.stmt]) -> list[Check]:
-        """The checks among statements; each is changed in one way only, whoever reaches it."""
+        """Return the checks among statements. Each check is changed in only one way, even if several tests reach it."""
         for statement in statements:
             if id(statement) not in self._checks:
                 self._checks[id(statement)] = self._perturber.check(statement)
@@ -82,7 +82,7 @@ class _Copy:
             )
 
     def _first_line(self) -> int:
-        """The line of the first statement that may have an import before it."""
+        """Return the line of the first statement that an import may precede."""
         for node in self._source.tree.body:
             future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
             if not future and not _is_docstring(node):
@@ -104,7 +104,7 @@ class Reached:
 
 
 def sort_reached(test: Function, helpers: Mapping[str, Function]) -> Reached:
-    """Sort the statements that run when a test runs.
+    """Sort the statements that run when a test runs into certain and possible ones.
 
     Args:
         test: the test function.
@@ -116,7 +116,7 @@ def sort_reached(test: Function, helpers: Mapping[str, Function]) -> Reached:
 
 
 def helpers_of(tree: ast.Module) -> dict[str, Function]:
-    """The module's plain functions that are called by tests only: changing them changes nothing else."""
+    """Return the module's plain functions that only tests call, so that changing them affects nothing else."""
     functions = {node.name: node for node in tree.body if isinstance(node, Function)}
     elsewhere = {name for node in tree.body if not isinstance(node, Function | ast.ClassDef) for name in _names(node)}
     elsewhere |= {name for f in functions.values() if f.decorator_list for d in f.decorator_list for name in _names(d)}
@@ -133,7 +133,7 @@ class _Walk:
         self._module = helpers
 
     def body(self, statements: list[ast.stmt], *, certain: bool, helpers: Mapping[str, Function]) -> bool:
-        """Walk through a block; false when what follows it may not be reached."""
+        """Walk through a block; return false if the code after it may not be reached."""
         local = dict(helpers)
         for statement in statements:
             if isinstance(statement, Function):
@@ -170,7 +170,7 @@ class _Walk:
 
 
 def _list_called(statement: ast.stmt) -> Iterator[str]:
-    """Names of functions whose call is the statement itself, or the value that it binds."""
+    """List the names of functions whose call is the whole statement, or the value that it binds."""
     value = getattr(statement, "value", None) if isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign) else None
     value = value.value if isinstance(value, ast.Await) else value
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
@@ -183,12 +183,12 @@ def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 
 def _leaves(statement: ast.stmt) -> bool:
-    """Tell whether a branch inside can end the function."""
+    """Check whether a branch inside can end the function."""
     return any(isinstance(node, ast.Return | ast.Raise) for node in _own_nodes(statement))
 
 
 def _own_nodes(statement: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a statement without those of functions defined in it."""
+    """Yield the nodes of a statement without those of functions and classes defined in it."""
     for child in ast.iter_child_nodes(statement):
         if not isinstance(child, Function | ast.Lambda | ast.ClassDef):
             yield child

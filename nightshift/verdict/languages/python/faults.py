@@ -1,4 +1,4 @@
-"""The faults that mutants are made of: each a single edit in one function, with how likely it is never to show."""
+"""The faults that mutants are made of: each is one edit in one function, ranked by how likely it stays invisible."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def {name}(value):
 
 
 def mutate(_path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str, Fault, Text]]:
-    """Every fault at these lines of a file's functions: the function's name, the fault, and what makes the file.
+    """List every fault at these lines: the function's name, the fault, and a function that generates the file.
 
     Args:
-        text: the source; one that does not parse has none.
-        lines: their numbers, counting from 1.
+        text: the source; if it does not parse, there are no faults.
+        lines: the line numbers, counted from 1.
     """
     try:
         source = Source(text)
@@ -63,12 +63,12 @@ def mutate(_path: str, text: str, lines: Collection[int]) -> Iterator[tuple[str,
 
 
 def faults(source: Source, function: Function, other: str) -> Iterator[Fault]:
-    """Every fault that can be put into a function's own body, functions inside of it left out.
+    """List every fault that can be put into a function's own body, without nested functions.
 
     Args:
         source: the module.
         function: one of its functions.
-        other: the name of a function that gives another value of the same type.
+        other: the name of a function that returns another value of the same type.
     """
     maker = _Maker(source, other)
     for statement in _without_docstring(function.body):
@@ -80,9 +80,9 @@ class _Maker:
         self._source, self._other = source, other
 
     def walk(self, node: ast.AST, *, in_loop: bool) -> Iterator[Fault]:
-        """The faults at a node and below; those that may keep a loop from ending rank lower, since they take long."""
+        """List the faults at a node and below; those in `while` loops rank lower, as endless loops take long."""
         if isinstance(node, Function | ast.ClassDef | ast.JoinedStr | ast.Raise | ast.Assert | ast.Import):
-            return  # positions inside a formatted text are wrong before 3.12; messages of errors are rarely asserted
+            return  # positions inside f-strings are wrong before 3.12; error messages are rarely asserted
         in_loop = in_loop or isinstance(node, ast.While)
         for fault in self._at(node):
             yield replace(fault, rank=fault.rank + 2 * in_loop)
@@ -141,7 +141,7 @@ class _Maker:
         self, kind: str, node: ast.expr | ast.stmt, left: ast.expr, right: ast.expr,
         words: tuple[str, str] | None, rank: int = PLAIN,
     ) -> Iterator[Fault]:  # fmt: skip
-        """The operator between two operands, by another one; none where a comment or a bracket hides it."""
+        """Replace the operator between two operands; no fault if a comment or a bracket hides the operator."""
         if words is None:
             return
         start, end = self._source.span(left)[1], self._source.span(right)[0]
@@ -202,7 +202,7 @@ def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDe
 
 
 def _write_mutant(source: Source, fault: Fault) -> str | None:
-    """The file with the fault in it, or None where that is no Python."""
+    """Return the file with the fault in it; None if it is not valid Python."""
     text = source.edit([fault.edit])
     if fault.needs_other:
         text += _OTHER_TEXT.format(name=_OTHER)
@@ -220,6 +220,6 @@ def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def _speaks(call: ast.Call) -> bool:
-    """Tell whether a call only tells people something, which tests rarely look at."""
+    """Check whether a call only prints or logs something, which tests rarely check."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     return name in {"print", "debug", "info", "warning", "error", "exception", "log", "echo", "write", "flush"}

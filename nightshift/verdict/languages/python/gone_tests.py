@@ -1,7 +1,8 @@
-"""Tells tests of a Python file that are about what a change takes away from tests of what stays.
+"""Separates tests of removed code from tests of remaining code in a Python file.
 
-A file that imports a removed module fails as a whole, so how its tests end does not tell. What they refer to does: a
-test goes with a module or a name that is gone if it uses it, itself or through helpers and fixtures of its file.
+A file that imports a removed module fails as a whole, so the results of its tests do not tell. The names that tests
+refer to do: a test belongs to a removed module or name if it uses it, directly or through helpers and fixtures of its
+file.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ _Unit = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def about_gone(text: str, change: Change, before: Callable[[str], str | None]) -> frozenset[str] | None:
-    """The tests of a file that use what the change takes away, as `name` or `Class::name`.
+    """Return the tests of a file that use what the change removes, as `name` or `Class::name`.
 
     Args:
-        text: of the file, as it stands.
+        text: the current text of the file.
         change: path to new text; None for a removed file.
-        before: the text of a path without the change; None where there is none.
+        before: returns the text of a path without the change; None if there is none.
 
     Returns:
-        None where the file imports nothing that is gone, or is no Python.
+        None if the file imports nothing that is removed, or is not valid Python.
     """
     tree = parse_python(text)
     gone = frozenset(_list_gone(tree, change, before)) if tree else frozenset[str]()
@@ -38,7 +39,7 @@ def about_gone(text: str, change: Change, before: Callable[[str], str | None]) -
 def units_of(
     body: list[ast.stmt], holder: str = "", shared: tuple[ast.AST, ...] = ()
 ) -> Iterator[tuple[str, tuple[ast.AST, ...]]]:
-    """The tests of a body of statements: each one's name and its nodes, with what its class gives all of its tests."""
+    """List the name and nodes of each test in a body, with the nodes that its class gives to all its tests."""
     for node in body:
         if isinstance(node, ast.ClassDef):
             others = [*node.bases, *node.decorator_list, *(each for each in node.body if not _is_test(each))]
@@ -53,7 +54,7 @@ def _is_test(node: ast.AST) -> bool:
 
 
 def _list_gone(tree: ast.Module, change: Change, before: Callable[[str], str | None]) -> Iterator[str]:
-    """The dotted names under which a file knows what is gone."""
+    """List the dotted names by which this file imports the removed code."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (each.asname or each.name for each in node.names if _is_removed(each.name, change))
@@ -75,7 +76,7 @@ def _is_removed(module: str, change: Change) -> bool:
 
 
 def _list_lost(module: str, change: Change, before: Callable[[str], str | None]) -> frozenset[str]:
-    """The names that a module has no more."""
+    """Return the names that a module no longer defines."""
     for path in _paths(module):
         if (now := change.get(path)) is not None:
             return _names(before(path) or "") - _names(now)
@@ -88,7 +89,7 @@ def _names(text: str) -> frozenset[str]:
 
 
 def _helpers(tree: ast.Module) -> Mapping[str, tuple[ast.AST, ...]]:
-    """List what a module binds at its top, tests aside, by name."""
+    """Return the top-level bindings of a module by name, without tests."""
     bindings = dict[str, tuple[ast.AST, ...]]()
     for node in tree.body:
         if isinstance(node, _Unit | ast.ClassDef) and not _is_test(node):
@@ -103,7 +104,7 @@ def _helpers(tree: ast.Module) -> Mapping[str, tuple[ast.AST, ...]]:
 
 
 def _list_used(nodes: Iterable[ast.AST]) -> frozenset[str]:
-    """The dotted names that nodes refer to; arguments count, as they name fixtures."""
+    """Return the dotted names that nodes refer to, including parameters, which name fixtures."""
     names = set[str]()
     for node in (each for top in nodes for each in ast.walk(top)):
         if isinstance(node, ast.Name | ast.Attribute):

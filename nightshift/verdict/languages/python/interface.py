@@ -1,7 +1,7 @@
-"""The interface of changed Python files: definitions with their docstrings, routes, options, defaults; no bodies.
+"""The interface of changed Python files: definitions with docstrings, routes, options, defaults; no bodies.
 
-Of a long file only what the change touches is shown, what that uses, and what uses it; of other files the definitions
-that it imports.
+For a long file, only the changed definitions are shown, with those that they use and those that use them. For other
+files, only the imported definitions are shown.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """A function, a class without its methods, or an assignment; `holder` is the class that it is a member of."""
+    """A function, a class without its methods, or an assignment; `holder` is the class that contains it."""
 
     node: ast.stmt
     name: str
@@ -35,17 +35,17 @@ class Definition:
 
     @property
     def is_public(self) -> bool:
-        """Tell whether its name has no underscore in front."""
+        """True if the name does not begin with an underscore."""
         return not self.name.startswith("_")
 
 
 def describe_offer(text: str, lines: frozenset[int], short: int) -> list[str]:
-    """Describe what a changed file offers, a line each, indented as in the file.
+    """Describe the definitions of a changed file, one per line, indented as in the file.
 
     Args:
         text: the file with the change.
-        lines: those that the change wrote, counting from 1.
-        short: of a file with more definitions than this only those near the change are shown.
+        lines: the lines that the change wrote, counted from 1.
+        short: the number of definitions above which only those near the change are shown.
     """
     tree = parse_python(text)
     if tree is None:
@@ -59,7 +59,7 @@ def describe_offer(text: str, lines: frozenset[int], short: int) -> list[str]:
 
 
 def list_touched_names(text: str, lines: frozenset[int]) -> list[str]:
-    """List the public functions and classes that a change touches, those with the most new lines first."""
+    """List the public functions and classes that a change touches, most new lines first."""
     tree = parse_python(text)
     if tree is None:
         return []
@@ -78,7 +78,7 @@ def list_touched_names(text: str, lines: frozenset[int]) -> list[str]:
 def describe_imports(
     path: str, text: str, lines: frozenset[int], files: Container[str], read: Callable[[str], str | None]
 ) -> str:
-    """Describe the definitions of other files that the touched ones import and use; empty without any."""
+    """Describe the definitions in other files that the changed ones import and use; empty if there are none."""
     tree = parse_python(text)
     if tree is None:
         return ""
@@ -97,7 +97,7 @@ def describe_imports(
 
 
 def _sources(path: str, node: ast.ImportFrom) -> Iterator[str]:
-    """List paths at which the module of an import may lie."""
+    """List possible paths of an imported module."""
     if not node.level:
         yield from places(node.module or "")
         return
@@ -145,7 +145,7 @@ def _lines(node: ast.stmt) -> frozenset[int]:
 
 
 def _near(definitions: Sequence[Definition], touched: Sequence[Definition]) -> list[Definition]:
-    """List what is touched, what it uses and what uses it, with the classes around and how these are made."""
+    """List the changed definitions, those related by use, and the enclosing classes with their constructors."""
     names = {definition.name for definition in touched}
     used = frozenset[str]().union(*(_names(definition.node) for definition in touched))
     chosen = [
@@ -181,7 +181,7 @@ def _names(node: ast.AST) -> frozenset[str]:
 
 
 def _show_definition(definition: Definition, *, is_full: bool) -> Iterator[str]:
-    """The lines of a definition; with `is_full` its whole docstring, else the first line of it."""
+    """Yield the lines of a definition; the docstring is whole if `is_full`, otherwise its first line."""
     indent, node = "    " if definition.holder else "", definition.node
     if isinstance(node, _Function | ast.ClassDef):
         yield from (f"{indent}@{ast.unparse(each)}"[:_LINE_CHARS] for each in node.decorator_list)
@@ -209,14 +209,14 @@ def _head(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> str:
 
 
 def _value(node: ast.expr) -> str:
-    """A default as it is written, where it is short and computes nothing."""
+    """Return a default as it is written if it is short and computes nothing; otherwise an ellipsis."""
     text = ast.unparse(node)
     is_simple = not any(isinstance(child, ast.BinOp | ast.Lambda | ast.comprehension) for child in ast.walk(node))
     return text if is_simple and len(text) <= _VALUE_CHARS else "…"
 
 
 def _calls(tree: ast.Module) -> Iterator[str]:
-    """The options and routes that are declared by calls, and the paths that requests are compared with."""
+    """Describe the options and routes that calls declare, and the paths that requests are compared with."""
     options, paths = list[str](), dict[str, None]()
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _name_called(node) in _OPTIONS | _ROUTES and _opens_with_text(node):

@@ -1,4 +1,4 @@
-"""Reads the tests of a file from its text; those that it makes while it is imported cannot be listed."""
+"""Reads the tests of a file from its text; tests that the file generates on import cannot be listed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One test function. `name` is qualified as pytest does it (`TestX::test_y`), `owner` its class's name or empty."""
+    """A test function. `name` is qualified as in pytest (`TestX::test_y`); `owner` is its class's name, or empty."""
 
     name: str
     node: Function
@@ -21,7 +21,7 @@ class Case:
 
     @property
     def owner(self) -> str:
-        """The qualified name of its class; empty at the top of the module."""
+        """The qualified name of its class; empty at the top level of the module."""
         return self.name.rpartition("::")[0]
 
 
@@ -48,7 +48,7 @@ class _Reader:
         self._classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
 
     def module(self) -> Iterator[Case]:
-        """The tests at the top and in classes; those under a condition are known but not required."""
+        """Yield the tests at the top level and in classes; those under a condition are listed but not required."""
         for node in self._tree.body:
             yield from self._statement(node, required=True)
 
@@ -83,7 +83,7 @@ class _Reader:
         return node.name.startswith("test") if is_unittest else self._settings.is_function(node.name)
 
     def _ancestry(self, node: ast.ClassDef) -> Iterator[ast.ClassDef]:
-        """A class and those of its ancestors that are in the file, nearest first."""
+        """Yield a class and its ancestors in the file, nearest first."""
         waiting, seen = [node], set()
         while waiting:
             current = waiting.pop(0)
@@ -100,7 +100,7 @@ def _is_test_case_base(base: ast.expr) -> bool:
 
 
 def _is_hidden(chain: list[ast.ClassDef]) -> bool:
-    """Tell whether pytest passes a class over: it has a constructor, or says that it is no test."""
+    """Check whether pytest ignores a class: it has a constructor, or declares that it is no test."""
     for member in (member for ancestor in chain for member in ancestor.body):
         if isinstance(member, Function) and member.name in {"__init__", "__new__"}:
             return True

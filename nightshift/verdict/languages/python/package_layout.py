@@ -1,7 +1,7 @@
-"""Reads what a repository's own package is: its name, version, entry points, and the folders it is imported from.
+"""Reads the description of a repository's own package: name, version, entry points, and the folders to import from.
 
 Nothing is executed: `pyproject.toml` (PEP 621, Poetry, Flit, Hatch, PDM, setuptools), `setup.cfg` and the literal
-arguments in `setup.py` are read as data, and so are the files that a version is taken from.
+arguments in `setup.py` are parsed as data, and so are the files that a version comes from.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _NO_MEMBERS = frozenset({
     "node_modules", "vendor", "third_party", "site-packages", "tests", "test", "testdata", "fixtures", "examples",
     "templates", "docs", "build", "dist",
 })  # fmt: skip
-"""Folders of which a package is none of the repository's own."""
+"""Folders that contain none of the repository's own packages."""
 _VERSION = re.compile(
     r"""^(?:__version__|VERSION|version)(?:\s*:[^=\n]+)?\s*=\s*['"]v?([^'"\n]+)['"]""", re.MULTILINE | re.IGNORECASE
 )
 _PLAIN_VERSION = re.compile(r"v?\d[\w.!+-]*")
 _DESCRIBED = re.compile(r"(?:^|[vV_/-])(\d+(?:\.\d+)*(?:(?:a|b|rc|\.post|\.dev)\d+)?)-(\d+)-(g[0-9a-f]+)\Z")
-"""Of `pkg-v1.2rc1-5-gabc` the version, the number of commits since, and the commit."""
+"""Matches the version, the number of commits since, and the commit in `pkg-v1.2rc1-5-gabc`."""
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _SCRIPT = re.compile(r"[A-Za-z0-9_][\w.-]*")
 _OBJECT = re.compile(r"[A-Za-z_][\w.]*(?::[A-Za-z_][\w.]*)?(?:\s*\[[\w,\s.-]*\])?")
@@ -45,16 +45,16 @@ class OwnPackage:
     """A repository's own package; all paths are relative to the folder of its configuration.
 
     Attributes:
-        name: empty where the repository is no package.
-        version: as it stands there.
-        roots: folders that its modules are imported from, besides the folder itself.
+        name: empty if the repository is not a package.
+        version: as written in the files.
+        roots: folders that its modules are imported from, apart from the folder itself.
         entry_points: group to name to object, `module:attribute`.
-        requires: what it needs, as requirements.
-        extras: name to what it needs besides.
-        groups: further lists of requirements of the repository's, by name.
-        requires_python: which versions will do.
+        requires: its requirements.
+        extras: name to the extra's requirements.
+        groups: further requirement lists of the repository, by name.
+        requires_python: the accepted Python versions.
         about: fields of its metadata, with values.
-        version_files: what its build writes the version into, which is taken from git's tags.
+        version_files: files into which its build writes the version that it takes from git's tags.
     """
 
     name: str = ""
@@ -70,10 +70,10 @@ class OwnPackage:
 
 
 def tag_version(described: str) -> str:
-    """The version that a tag stands for, as setuptools_scm counts it; the usual one for none where no tag tells it.
+    """Return the version that a tag stands for, counted as by setuptools_scm; `UNKNOWN_VERSION` if the tag has none.
 
     Args:
-        described: the tag, the commits since and the commit, as of `git describe --long`.
+        described: the tag, the commits since and the commit, as in `git describe --long`.
     """
     match = _DESCRIBED.search(described)
     if not match:
@@ -86,7 +86,7 @@ def tag_version(described: str) -> str:
 
 
 def version_text(path: str, version: str) -> str:
-    """Write the text that a build puts into a file for a version: a module of Python's, or the version alone."""
+    """Return the text that a build writes into a version file: a Python module, or the version alone."""
     if not path.endswith(".py"):
         return f"{version}\n"
     parts = tuple(int(part) if part.isdecimal() else part for part in re.split(r"[.+]", version))
@@ -97,23 +97,23 @@ def version_text(path: str, version: str) -> str:
 
 
 def read(text_of: _Read, paths: Collection[str]) -> OwnPackage:
-    """The package of a folder.
+    """Read the package of a folder.
 
     Args:
-        text_of: the text of a file below the folder, or None.
-        paths: of all files below it.
+        text_of: returns the text of a file below the folder, or None.
+        paths: the paths of all files below it.
     """
     return _Reader(text_of, paths).read()
 
 
 def find_members(text_of: _Read, paths: Collection[str]) -> tuple[str, ...]:
-    """The folders that the packages below the root are imported from, as where all are installed for editing.
+    """Return the folders that packages below the root are imported from, as if all were installed in editable mode.
 
-    Those are members of a workspace, sources by path and lines with `-e`.
+    These packages are members of a workspace, sources by path and lines with `-e`.
 
     Args:
-        text_of: the text of a file of the repository, or None.
-        paths: of all its files.
+        text_of: returns the text of a file of the repository, or None.
+        paths: the paths of all its files.
     """
     listing, roots = paths if isinstance(paths, Listing) else Listing(dict.fromkeys(paths, "")), list[str]()
     configs = (path for path in listing.having(last_of, *CONFIG_FILES) if "/" in path)
@@ -342,7 +342,7 @@ class _Reader:
         return groups | ({"tests": (*groups.get("tests", ()), *tests)} if tests else {})
 
     def _about(self, meta: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """Fields of the metadata that programs ask for."""
+        """List the metadata fields that programs ask for."""
         project = self._project
         summary = project.get("description") or self._poetry.get("description") or meta.get("description")
         yield from (("Summary", summary),) if isinstance(summary, str) else ()
@@ -364,13 +364,13 @@ class _Reader:
 
 
 def _target(given: object) -> str:
-    """The object of an entry point; Poetry has tables for them as well."""
+    """Return the object of an entry point; Poetry also allows tables."""
     value = _table(given).get("callable") or _table(given).get("reference") or given
     return value.strip() if isinstance(value, str) else ""
 
 
 def _of_group(groups: Mapping[str, Any], name: str, seen: tuple[str, ...]) -> Iterator[str]:
-    """The requirements of a dependency group, with those of the groups that it includes."""
+    """Yield the requirements of a dependency group and of the groups that it includes."""
     wanted = re.sub(r"[-_.]+", "-", name).lower()
     own = next((lines for each, lines in groups.items() if re.sub(r"[-_.]+", "-", each).lower() == wanted), None)
     for member in _list(own) if wanted not in seen else ():
@@ -381,7 +381,7 @@ def _of_group(groups: Mapping[str, Any], name: str, seen: tuple[str, ...]) -> It
 
 
 def _of_poetry(table: Mapping[str, Any]) -> list[str]:
-    """Poetry's dependencies as requirements; those that are no packages of the index as addresses."""
+    """Return Poetry's dependencies as requirements; those from outside of the index become addresses."""
     requirements = []
     for name, given in table.items():
         value = (
@@ -401,7 +401,7 @@ def _of_poetry(table: Mapping[str, Any]) -> list[str]:
 
 
 def _specifier(text: str) -> str:
-    """A constraint of Poetry's as a version specifier; one that is none of its own stays as it is."""
+    """Return a Poetry constraint as a version specifier; a constraint without Poetry's own syntax stays as it is."""
     text = text.partition("||")[0].strip()
     return ",".join(filter(None, (_one_specifier(part.strip()) for part in text.split(","))))
 
@@ -423,7 +423,7 @@ def _one_specifier(part: str) -> str:
 
 
 def _roots_of(table: Mapping[str, Any]) -> Iterator[str]:
-    """The folders that `package_dir` says packages are imported from."""
+    """Yield the folders that `package_dir` imports packages from."""
     for package, folder in table.items():
         if not isinstance(folder, str):
             continue
@@ -436,7 +436,7 @@ def _roots_of(table: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _folder(path: str) -> str:
-    """A folder below the repository in its plain form; empty for the folder itself, and for one elsewhere."""
+    """Return a folder below the repository in normal form; empty for the repository itself and for folders outside."""
     folder = path.strip().removeprefix("./").strip("/")
     return folder if folder not in {"", "."} and not path.startswith("/") and ".." not in folder.split("/") else ""
 
@@ -450,7 +450,7 @@ def _match_pattern(pattern: str, text: str) -> str:
 
 
 def _setup_arguments(text: str) -> dict[str, Any]:
-    """The literal arguments of the call of `setup` in a setup.py; of names, what literals they were given."""
+    """Return the literal arguments of `setup` in a setup.py; names are replaced by literals assigned to them."""
     try:
         tree = parse(text)
     except (SyntaxError, ValueError, RecursionError):
@@ -495,7 +495,7 @@ def _ini(text: str) -> dict[str, dict[str, str]]:
 
 
 def _pairs(given: object) -> dict[str, str]:
-    """Lines of `name = value`, in a text or a list."""
+    """Parse lines of `name = value`, in a text or a list."""
     lines = given.splitlines() if isinstance(given, str) else _strings(given)
     pairs = (line.partition("=") for line in lines if "=" in line)
     return {name.strip(): value.strip() for name, _, value in pairs}

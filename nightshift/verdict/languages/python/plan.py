@@ -1,4 +1,4 @@
-"""Plans a run of pytest, or of the owner's command, and has what else the verdict asks of Python."""
+"""Plans a run of pytest or of the owner's command, and exports the other functions of `TestDialect`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def make(job: SuiteJob, imports: ImportCache, _runtime: Runtime) -> Plan:
 def plan_copies(
     planned: Plan, _passed: Collection[str], mended: Collection[str], text_of: Callable[[str], str | None]
 ) -> Copies | None:
-    """Plan copies of the given and own files of a run, and of others that the change mends."""
+    """Plan copies of a run's given and own files, and of other files with tests that the change fixes."""
     settings, files, tests = pytest_settings.read(text_of), list[SuiteFile](), set[str]()
     for file in planned.files:
         is_wanted = file.role in {Role.GIVEN, Role.OWN} or file.path in mended
@@ -66,7 +66,7 @@ class _PytestPlanner(JobFiles):
         self._has_src = any(path.startswith("src/") for path in self._present)
 
     def plan(self) -> Plan:
-        """The plan."""
+        """Return the plan."""
         files = tuple(self._files_as_they_are())
         support = self._support([file.path for file in files])
         plan = self._lay_out(files, support)
@@ -96,7 +96,7 @@ class _PytestPlanner(JobFiles):
                 yield SuiteFile(role=roles[path], path=path, text=self._text(path) or "")
 
     def _words(self, files: Sequence[SuiteFile]) -> tuple[str, ...]:
-        """List pytest's words: the owner's, and files that they do not name."""
+        """Return pytest's arguments: the owner's, plus files that they do not name."""
         if self._command is None:
             settings = ["-c", self._settings.config] if self._settings.config else []
             return ("--rootdir=.", *settings, *(file.path for file in files))
@@ -105,12 +105,15 @@ class _PytestPlanner(JobFiles):
         return (*self._command.words, *(more if self._command.targets else ()))
 
     def _hides_a_library(self) -> bool:
-        """Tell whether the tree has a package that pytest itself is made of: no process may have imported another."""
+        """Check whether the tree has a package that pytest itself uses.
+
+        In that case no process may have imported another copy of it.
+        """
         roots = ("", *(f"{path}/" for path in self._paths()[1:]))
         return any(provides(name, root, self._present) for name in LIBRARY_NAMES for root in roots)
 
     def _preloads(self, files: Sequence[SuiteFile]) -> tuple[str, ...]:
-        """List imports of tests from the standard library, and Hypothesis."""
+        """Return the tests' imports from the standard library, and Hypothesis."""
         names = {name for file in files for name in _IMPORTED.findall(file.text)}
         tops = {name: name.partition(".")[0] for name in names}
         standard = sys.stdlib_module_names - _NEVER_PRELOADED
@@ -121,7 +124,7 @@ class _PytestPlanner(JobFiles):
         return path.endswith(".py") and (named or bool(self._settings.collected([path], ["."])))
 
     def _support(self, suites: Collection[str]) -> list[str]:
-        """The conftests in force, those further up first."""
+        """Return the conftests that apply, outermost first."""
         folders = {""} | {path[: i + 1] for path in suites for i, char in enumerate(path) if char == "/"}
         return [path for folder in sorted(folders) if (path := f"{folder}conftest.py") in self._present]
 
@@ -129,7 +132,7 @@ class _PytestPlanner(JobFiles):
         return (self._settings.config,) if self._settings.config else ()
 
     def _list_built(self) -> Iterator[tuple[str, str]]:
-        """The file with the version, which setuptools_scm and hatch-vcs take from git's tags and git ignores."""
+        """Yield version files that git ignores, because setuptools_scm and hatch-vcs generate them from git's tags."""
         if not _VERSION_FILE.search(self._before("pyproject.toml") or ""):
             return
         own, (tree, _) = package_layout.read(self._before, self._entries.keys()), place_of(self._job.base)

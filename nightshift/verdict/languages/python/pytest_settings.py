@@ -1,8 +1,8 @@
-"""Reads what a repository tells pytest: which file it does so in, what counts as a test, and which plugins it names.
+"""Reads a repository's pytest settings: the file that has them, the patterns for tests, and the named plugins.
 
-Options that a repository adds to the command line are not taken over: coverage, parallel runs or stopping at the first
-failure would only disturb a verdict. The plugins among them are, and what leaves tests out: whoever never runs his slow
-tests does not ask for them here.
+Command line options that a repository adds are not used: coverage, parallel runs or stopping at the first failure would
+only disturb a verdict. Exceptions are plugins, and options that leave tests out: an owner who never runs slow tests
+does not want them run here.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from nightshift.core.code.paths import folders_of
 CONFIG_FILES = (
     "pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg",
 )  # fmt: skip
-"""Files in which pytest looks for its settings, in its order."""
+"""Files in which pytest looks for its settings, in pytest's order."""
 
 NO_RECURSION = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}")
-"""Folders that pytest does not go into by itself."""
+"""Folders that pytest does not enter by default."""
 
 _SECTION = {"setup.cfg": "tool:pytest"}
 _Read = Callable[[str], str | None]
@@ -32,10 +32,10 @@ _Read = Callable[[str], str | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PytestSettings:
-    """A repository's settings. `config` is the file that holds them, `paths` are import paths below its root.
+    """A repository's settings. `config` is the file that has them; `paths` are import paths below its root.
 
-    `ignored` are the patterns of files and folders that options leave out. `test_paths` are where pytest looks for
-    tests when it is not told where, `not_entered` which folders it passes over.
+    `ignored` are the patterns of files and folders that options leave out. `test_paths` are the folders that pytest
+    searches by default, and `not_entered` the folders that it skips.
     """
 
     config: str | None = None
@@ -48,15 +48,15 @@ class PytestSettings:
     not_entered: tuple[str, ...] = NO_RECURSION
 
     def is_suite(self, path: str) -> bool:
-        """Tell whether pytest takes a file for tests."""
+        """Check whether pytest treats a file as a test file."""
         return _fits(path, self.files)
 
     def collected(self, paths: Iterable[str], below: Iterable[str] = ()) -> list[str]:
-        """Those of the paths of a tree that pytest finds as tests by itself.
+        """Return the paths of a tree that pytest collects as test files.
 
         Args:
-            paths: of all files.
-            below: the folders that it is told, as they are typed; none is those that it takes by itself.
+            paths: the paths of all files.
+            below: the folders given on the command line, as typed; empty for the default folders.
         """
         folders = [folder.removeprefix("./").rstrip("/") for folder in below]
         suites = [path for path in paths if self.is_suite(path)]
@@ -70,26 +70,26 @@ class PytestSettings:
         return []
 
     def _enters(self, path: str, start: int) -> bool:
-        """Tell whether pytest gets to a file from a folder, whose path has so many characters."""
+        """Check whether pytest reaches a file from a folder; `start` is the length of the folder's path."""
         below = [part for part in (*folders_of(path), path) if len(part) > start]
         return not any(_fits(part, self.ignored) for part in below) and not any(
             _fits(part, self.not_entered) for part in below if part != path
         )
 
     def is_function(self, name: str) -> bool:
-        """Tell whether pytest takes a function for a test."""
+        """Check whether pytest treats a function as a test."""
         return _matches(name, self.functions)
 
     def is_class(self, name: str) -> bool:
-        """Tell whether pytest looks for tests in a class."""
+        """Check whether pytest looks for tests in a class."""
         return _matches(name, self.classes)
 
 
 def read(text_of: _Read) -> PytestSettings:
-    """The settings of a repository.
+    """Read the settings of a repository.
 
     Args:
-        text_of: the text of a file at its root, or None.
+        text_of: returns the text of a file at its root, or None.
     """
     for name in CONFIG_FILES:
         text = text_of(name)
@@ -100,7 +100,7 @@ def read(text_of: _Read) -> PytestSettings:
 
 
 def section(name: str, text: str) -> Mapping[str, Any] | None:
-    """Read pytest's settings from a file; None when it has none or cannot be read."""
+    """Read pytest's settings from a file; None if it has none or cannot be read."""
     base = name.rpartition("/")[2]
     try:
         if base.endswith(".toml"):
@@ -142,7 +142,7 @@ def _words(value: object) -> tuple[str, ...]:
 
 
 def _list_ignored(options: Iterable[str]) -> Iterable[str]:
-    """List patterns of what is ignored: a path is one that fits itself alone."""
+    """List the patterns of ignored files; a plain path becomes a pattern that matches only itself."""
     words = iter(options)
     for word in words:
         name, equals, value = word.partition("=")
@@ -152,7 +152,10 @@ def _list_ignored(options: Iterable[str]) -> Iterable[str]:
 
 
 def _fits(path: str, patterns: Iterable[str]) -> bool:
-    """As pytest sees it: a pattern with a slash is for the end of a path, one that begins with it for all of it."""
+    """Match a path as pytest does.
+
+    A pattern with a slash applies to the end of the path, and one with a leading slash to the whole path.
+    """
     name = path.rpartition("/")[2]
     return any(
         fnmatch.fnmatchcase(f"/{path}", pattern if pattern.startswith("/") else f"*/{pattern}")
@@ -163,7 +166,7 @@ def _fits(path: str, patterns: Iterable[str]) -> bool:
 
 
 def _glob(location: str) -> str:
-    """A regular expression for a path that may have the wildcards of `glob`, and for what lies below it."""
+    """Return a regular expression for a path with `glob` wildcards, and for everything below it."""
     path = location.removeprefix("./").rstrip("/")
     parts = re.split(r"(\*\*/|\*|\?)", "" if path == "." else path)
     wild = {"**/": "(?:[^/]+/)*", "*": "[^/]*", "?": "[^/]"}
@@ -171,7 +174,7 @@ def _glob(location: str) -> str:
 
 
 def _starts(path: str, patterns: Iterable[re.Pattern[str]]) -> Iterable[int]:
-    """The length of each beginning of a path that fits."""
+    """Yield the length of each prefix of a path that matches a pattern."""
     return (len(match[0].rstrip("/")) for pattern in patterns if (match := pattern.match(path)))
 
 

@@ -1,8 +1,8 @@
-"""Finds test files among others, and makes their must-fail copies: the same file with one expected value changed.
+"""Finds test files, and makes their must-fail copies: the same file with one expected value changed in each test.
 
-The copy of a file takes its place, under the same names. Nothing that treats all tests alike (exits, hooks, objects
-equal to everything, patched assertions) can satisfy both. Where a test has no check that can be changed, its copy runs
-through and then fails by itself.
+The copy replaces its file, under the same names. Nothing that treats all tests alike (exits, hooks, objects equal to
+everything, patched assertions) can satisfy both. If a test has no check that can be changed, its copy runs to the end
+and then fails.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from nightshift.verdict.languages.python.pytest_settings import PytestSettings
 
 
 def suite_paths(tests: Files, settings: PytestSettings) -> list[str]:
-    """Those of the files that hold tests: by their names, or all Python files when no name says so."""
+    """Return the files that contain tests, by name; all Python files if no name indicates tests."""
     python = [path for path in tests if path.endswith(".py")]
     named = [path for path in python if settings.is_suite(path)]
     support = {"conftest.py", "__init__.py"}
@@ -28,7 +28,7 @@ def suite_paths(tests: Files, settings: PytestSettings) -> list[str]:
 
 
 def copy_tests(text: str, settings: PytestSettings, chance: random.Random) -> tuple[str, frozenset[str]] | None:
-    """The must-fail copy of a file of tests, and the tests in it; None where the text cannot be edited safely."""
+    """Return the must-fail copy of a test file, and its tests; None if the text cannot be edited safely."""
     try:
         source = Source(text.replace("\r\n", "\n").replace("\r", "\n"))
         cases = outline(source.tree, settings).cases

@@ -1,1 +1,1 @@
-"""Finds how a repository is tested, linted and typed in the text of its files, none of which is executed."""
+"""Finds the commands that test, lint and type-check a repository in the text of its files, without executing any."""

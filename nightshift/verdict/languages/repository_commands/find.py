@@ -1,9 +1,9 @@
-"""Looks through the files of a tree for how it is tested, linted and typed, in a fixed order of precedence.
+"""Searches the files of a tree for its test, lint and type commands, in a fixed order of precedence.
 
-What its owner wrote for agents goes first (AGENTS.md), then what people type (tasks of the project, scripts, Makefile),
-what runs environments (tox, nox), what the pipeline runs, and last what follows from a file that is merely there. In a
-file the first command counts; in a Makefile and in scripts `test` goes before `check`. A file below the root is not
-looked at, pipelines apart.
+The owner's instructions for agents come first (AGENTS.md), then the commands that people type (project tasks, scripts,
+Makefile), then those of environment runners (tox, nox), then those of the pipeline, and last those that follow from the
+presence of a file. The first command in a file counts; in Makefiles and scripts, `test` precedes `check`. Files below
+the root are ignored, except pipelines.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _READERS: tuple[tuple[tuple[str, ...], Callable[[str, str], Iterator[FoundComman
     (("tox.ini",), readers.tox),
     (("noxfile.py",), readers.nox),
 )
-"""In order of precedence; of several names the first that is there counts."""
+"""In order of precedence; of several names, the first existing one counts."""
 _IMPLIED: tuple[tuple[str, Purpose, tuple[str, ...]], ...] = (
     ("pytest.ini", Purpose.TEST, ("python", "-m", "pytest")),
     ("go.mod", Purpose.TEST, ("go", "test", "./...")),
     ("Cargo.toml", Purpose.TEST, ("cargo", "test")),
 )
-"""Commands that follow from a file that is there."""
+"""Commands that follow from the presence of a file."""
 _LINTER_FILES: Mapping[str, Linter] = {
     "ruff.toml": Linter.RUFF, ".ruff.toml": Linter.RUFF, "mypy.ini": Linter.MYPY, ".mypy.ini": Linter.MYPY,
     "pyrightconfig.json": Linter.PYRIGHT, "tsconfig.json": Linter.TSC, "go.mod": Linter.GOVET,
@@ -50,7 +50,7 @@ _OF_OTHERS = (
     "Cargo.toml", "go.mod", "pom.xml", "build.gradle", "build.gradle.kts", "CMakeLists.txt", "meson.build", "Gemfile",
     "composer.json", "mix.exs", "Package.swift", "build.sbt", "build.zig", "stack.yaml",
 )  # fmt: skip
-"""Files at the root of a program in another language; scripts in ours may lie beside it."""
+"""Files at the root of a program in another language; scripts in a supported language may be beside it."""
 _SETTINGS = ("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 _LOOKED_AT = frozenset({
     *(name for names, _ in _READERS for name in names), *(name for name, _, _ in _IMPLIED), *_LINTER_FILES, *_SETTINGS,
@@ -60,7 +60,7 @@ _PROGRAMS = {each.value: each for each in Linter if each is not Linter.GOVET}
 
 
 def list_read_files(tree: Tree) -> list[str]:
-    """The files of a tree that `find` reads, or looks for."""
+    """Return the files of a tree that `find` reads or checks for."""
     entries = listing_of(tree.entries())
     return [*(path for path in _LOOKED_AT if path in entries), *_pipelines(entries)]
 
@@ -70,7 +70,7 @@ def _pipelines(entries: Listing[str]) -> list[str]:
 
 
 def find(tree: Tree) -> Found:
-    """Read the commands that the files of a tree name. Reads the repository."""
+    """Find the commands that the files of a tree name. Reads the repository."""
     texts = _Texts(tree)
     pipelines = [*_pipelines(listing_of(tree.entries())), ".gitlab-ci.yml"]
     commands = [
@@ -82,25 +82,25 @@ def find(tree: Tree) -> Found:
 
 
 def is_judged_here(paths: Collection[str], language: Language) -> bool:
-    """Tell whether our own runs find the tests of a tree, so that none of its commands is needed for that."""
+    """Check whether our own runs find the tests of a tree, so that its commands are not needed."""
     if any(is_test_path(path) and language_of(path) is language for path in paths):
         return True
     return not is_foreign(paths) and any(language_of(path) is language for path in paths)
 
 
 def is_foreign(paths: Collection[str]) -> bool:
-    """Tell whether the root of a tree is that of a program in a language of which we run no tests by ourselves."""
+    """Check whether a tree's root is a program in a language whose tests we cannot run without a command."""
     return any(name in paths for name in _OF_OTHERS)
 
 
 class _Texts:
-    """The files of a tree."""
+    """Reads the files of a tree."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree, self.entries = tree, tree.entries()
 
     def read(self, path: str) -> str | None:
-        """A file's text; None where there is none, or where it is too long to be written by hand."""
+        """Return a file's text; None if it is missing, or too long to be written by hand."""
         if path not in self.entries:
             return None
         raw = self.tree.read(path)
@@ -120,7 +120,7 @@ def _of(texts: _Texts, path: str, reader: Callable[[str, str], Iterator[FoundCom
 
 
 def _rank(command: FoundCommand) -> tuple[int, int]:
-    """By lines; of targets of a Makefile the usual names go first."""
+    """Return the sort key of a command: by line, with the usual names of Makefile targets first."""
     is_target = command.words[0] == "make" and len(command.words) == 2
     return (list(NAMES).index(command.words[1]) if is_target and command.words[1] in NAMES else 0), command.line
 
@@ -132,7 +132,7 @@ def _list_implied(texts: _Texts) -> Iterator[FoundCommand]:
 
 
 def _linters(texts: _Texts, commands: list[FoundCommand]) -> Iterator[FoundLinter]:
-    """The linters that are configured, then those that a command runs; hooks may say their versions."""
+    """Yield the configured linters, then those that a command runs. Hooks may give their versions."""
     for path, linter in _LINTER_FILES.items():
         if path in texts.entries:
             yield FoundLinter(linter=linter, path=path, line=1)

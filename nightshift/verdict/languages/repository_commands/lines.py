@@ -1,7 +1,7 @@
-"""Tells what a line of shell is for: whether it tests, lints or checks types, and which words run it.
+"""Finds the purpose of a shell line: whether it tests, lints or type-checks, and the arguments that run it.
 
-The shell is read roughly, and what cannot be told is left out: a command that is missed costs its owner a line in the
-settings of the repository, one that is wrong would judge his tasks.
+The shell is parsed roughly, and unclear lines are left out: a missed command costs the owner a line in the repository's
+settings, but a wrong one would judge the owner's tasks.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Iterator, Sequence
 from nightshift.core.code.repository_commands import FoundCommand, Purpose
 
 MAX_CHARS = 2_000
-"""A longer line is a script of its own."""
+"""Characters. A longer line is a script of its own."""
 
 NAMES = {
     **dict.fromkeys(("test", "tests", "unittest", "unittests", "unit-test", "unit-tests", "check"), Purpose.TEST),
     **dict.fromkeys(("lint", "linter", "linting", "style"), Purpose.LINT),
     **dict.fromkeys(("typecheck", "type-check", "typing", "types", "mypy", "pyright", "tsc"), Purpose.TYPES),
 }
-"""The usual names of targets, scripts, sessions and environments, the first of each purpose before the others."""
+"""The usual names of targets, scripts, sessions and environments, in order of precedence for each purpose."""
 
 _PROGRAMS = {
     **dict.fromkeys((
@@ -45,30 +45,30 @@ _TWO_WORDS = {
     ("cargo", "check"): Purpose.TYPES,
 }  # fmt: skip
 _BY_NAME = {"make", "gmake", "just", "task", "poe", "invoke", "inv"}
-"""Programs whose next word names what to do, as their owner called it."""
+"""Programs whose next argument is an owner-defined name of what to do."""
 _RUN_BY_NAME = {"npm", "pnpm", "yarn", "bun", "pdm", "hatch", "rye", "composer"}
-"""Programs that do so after the word `run`."""
+"""Programs that take such a name after `run`."""
 _MAKERS = {"uv", "poetry", "pdm", "pipenv", "rye", "hatch"}
-"""Programs that make an environment, and run the words after `run` in it."""
+"""Programs that make an environment, and run the command after `run` in it."""
 _VALUED = {
     "--with", "--extra", "--group", "--only-group", "--python", "-p", "--package", "--project", "--env-file", "-e",
     "--with-requirements", "--directory", "-C", "--env", "-E",
 }  # fmt: skip
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=\S*")
 _SHELL = re.compile(r"[|<>$`(){}*?\[\]\\]|&(?!&)")
-"""Signs that only a shell understands."""
+"""Characters that only a shell interprets."""
 _PLACEHOLDER = re.compile(r"\$\{\{|<[\w /.-]+>|\bpath/to\b|\.\.\.|…|::")
-"""Signs of an example: nothing that could be run, or one test of many."""
+"""Signs of an example that cannot run, or of one test among many."""
 _SEPARATORS = re.compile(r"\s*(?:&&|\|\||;)\s*")
 
 
 def commands(text: str, path: str, line: int) -> Iterator[FoundCommand]:
-    """The commands in one line of shell that are for one of the purposes.
+    """Yield the commands in a shell line that have one of the purposes.
 
     Args:
         text: the line.
-        path: of the file that it stands in.
-        line: its number there.
+        path: the path of the file that contains it.
+        line: its line number.
     """
     text = text.strip().removeprefix("$ ").strip()
     if not text or len(text) > MAX_CHARS or _PLACEHOLDER.search(text):
@@ -83,7 +83,7 @@ def commands(text: str, path: str, line: int) -> Iterator[FoundCommand]:
 
 
 def words_of(text: str) -> list[str] | None:
-    """The words of a simple command; None for what cannot be read."""
+    """Split a simple command; None if it cannot be parsed."""
     try:
         return shlex.split(text, comments=True)
     except ValueError:
@@ -91,7 +91,7 @@ def words_of(text: str) -> list[str] | None:
 
 
 def purpose_of(words: Sequence[str]) -> Purpose | None:
-    """Tell the purpose of a command by its program; None where that cannot be told."""
+    """Return the purpose of a command by its program; None if it is unknown."""
     if not words:
         return None
     program, rest = words[0].rpartition("/")[2], [word for word in words[1:] if word]
@@ -140,7 +140,7 @@ def _command(part: str, before: str) -> tuple[Purpose, tuple[str, ...]] | None:
 
 
 def unwrapped(words: Sequence[str]) -> list[str]:
-    """A command without what only makes an environment for it."""
+    """Return a command without the programs that only make an environment for it."""
     words = list(words)
     while words:
         program = words[0]
@@ -156,7 +156,7 @@ def unwrapped(words: Sequence[str]) -> list[str]:
 
 
 def _is_script(words: Sequence[str]) -> bool:
-    """Tell whether the word after `run` is a name that its owner gave, and no program."""
+    """Check whether the argument after `run` is an owner-defined name, not a program."""
     after = _after_options(list(words)[list(words).index("run") + 1 :])
     named = bool(after) and after[0].rpartition(":")[2] in NAMES and after[0] not in _PROGRAMS
     return words[0] in _RUN_BY_NAME and named

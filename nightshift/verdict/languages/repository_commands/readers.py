@@ -1,7 +1,7 @@
-"""Reads the files that name commands: each reader takes a text that may hold anything, and gives what it names.
+"""Reads the files that name commands. Each reader accepts any text, and returns the commands or linters in it.
 
-Readers are bounded: a file is read up to `MAX_CHARS`, YAML as a tree of nodes of which each is visited once, TOML, INI
-and JSON by parsers that execute nothing. A file that cannot be read names nothing.
+Readers are bounded: a file is read up to `MAX_CHARS`, YAML as a tree whose nodes are each visited once, and TOML, INI
+and JSON by parsers that execute nothing. A file that cannot be read gives nothing.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ MAX_CHARS = 256_000
 MAX_YAML_CHARS = 64_000
 MAX_NODES = 20_000
 MAX_DOTS, MAX_BRACKETS = 300, 200
-"""In a line of TOML, and open at once in YAML: with more of them their parsers take time that grows with the square."""
+"""Maximum dots in a TOML line, and open brackets in YAML. Beyond these, the parsers take quadratic time."""
 MAX_FOUND = 200
-"""Of one file."""
+"""Maximum number of commands or linters from one file."""
 
 _FENCE = re.compile(r"^\s{0,3}(```+|~~~+)\s*([\w+-]*)")
 _SPAN = re.compile(r"(?<!`)`([^`\n]{3,300})`(?!`)")
@@ -37,7 +37,7 @@ _PIN = re.compile(r"^\s*(ruff|flake8|mypy|pyright)\s*==\s*([0-9][\w.]*)\s*(?:;.*
 
 
 def markdown(text: str, path: str) -> Iterator[FoundCommand]:
-    """Code blocks and back-ticks of an AGENTS.md."""
+    """List the commands in the code blocks and inline code of an AGENTS.md."""
     fence, kind = "", ""
     for number, line in enumerate(text.splitlines(), 1):
         mark = _FENCE.match(line)
@@ -54,7 +54,7 @@ def markdown(text: str, path: str) -> Iterator[FoundCommand]:
 
 
 def makefile(text: str, path: str) -> Iterator[FoundCommand]:
-    """The targets whose names tell what they are for."""
+    """List the Makefile targets whose names indicate their purpose."""
     for number, line in enumerate(text.splitlines(), 1):
         match = _TARGET.match(line)
         for name in match[1].split() if match else ():
@@ -76,7 +76,7 @@ def tox(text: str, path: str) -> Iterator[FoundCommand]:
 
 
 def nox(text: str, path: str) -> Iterator[FoundCommand]:
-    """List the commands that the sessions of a noxfile.py run, as far as they are literal words."""
+    """List the commands that the sessions of a noxfile.py run, as far as their arguments are literals."""
     tree = parse_quietly(text)
     for node in ast.walk(tree) if tree else ():
         if not isinstance(node, ast.FunctionDef) or not any(map(_is_session, node.decorator_list)):
@@ -89,7 +89,7 @@ def nox(text: str, path: str) -> Iterator[FoundCommand]:
 
 
 def package_json(text: str, path: str) -> Iterator[FoundCommand]:
-    """The scripts whose names tell what they are for."""
+    """List the scripts whose names indicate their purpose."""
     scripts = _json(text).get("scripts")
     for name, script in scripts.items() if isinstance(scripts, dict) else ():
         purpose = NAMES.get(name) if isinstance(name, str) else None
@@ -103,7 +103,7 @@ def package_json(text: str, path: str) -> Iterator[FoundCommand]:
 
 
 def project_tasks(text: str, path: str) -> Iterator[FoundCommand]:
-    """The tasks and scripts of a pyproject.toml: poe, pdm and hatch."""
+    """List the tasks and scripts of a pyproject.toml: poe, pdm and hatch."""
     tool = _table(_toml(text), "tool")
     tasks: list[tuple[str, object, str]] = [
         *((name, each, "tool.poe.tasks") for name, each in _table(tool, "poe", "tasks").items()),
@@ -120,7 +120,7 @@ def project_tasks(text: str, path: str) -> Iterator[FoundCommand]:
 
 
 def pipelines(text: str, path: str) -> Iterator[FoundCommand]:
-    """The `run:` lines of a workflow of GitHub's, and the scripts of one of GitLab's."""
+    """List the commands in the `run:` lines of a GitHub workflow, and in the scripts of a GitLab pipeline."""
     for key, node in _pairs(text):
         wanted = key in {"run", "script", "before_script"}
         for value, line in _scalars(node) if wanted else ():
@@ -129,7 +129,7 @@ def pipelines(text: str, path: str) -> Iterator[FoundCommand]:
 
 
 def hooks(text: str, path: str) -> Iterator[FoundLinter]:
-    """The linters among the hooks of a .pre-commit-config.yaml, with the versions that they are pinned to."""
+    """List the linters among the hooks of a .pre-commit-config.yaml, with their pinned versions."""
     import yaml  # noqa: PLC0415 (slow to import)
 
     for key, node in _pairs(text):
@@ -155,7 +155,7 @@ _HOOKS = {
 
 
 def project_linters(text: str, path: str) -> Iterator[FoundLinter]:
-    """The linters that a pyproject.toml configures, and those that one of its groups pins."""
+    """List the linters that a pyproject.toml configures, with the versions that its groups pin."""
     read = _toml(text)
     versions = dict[str, str]()
     groups = [*_table(read, "dependency-groups").values(), *_table(read, "project", "optional-dependencies").values()]
@@ -169,7 +169,7 @@ def project_linters(text: str, path: str) -> Iterator[FoundLinter]:
 
 
 def ini_linters(text: str, path: str) -> Iterator[FoundLinter]:
-    """The linters that a setup.cfg, a tox.ini or a .flake8 has a section for."""
+    """List the linters for which a setup.cfg, a tox.ini or a .flake8 has a section."""
     parser = ini(text)
     for linter in (Linter.FLAKE8, Linter.MYPY):
         if parser and parser.has_section(linter.value):
@@ -177,7 +177,10 @@ def ini_linters(text: str, path: str) -> Iterator[FoundLinter]:
 
 
 def test_paths(text: str, path: str) -> FoundPaths | None:
-    """The `testpaths` of a pyproject.toml, a pytest.ini, a setup.cfg or a tox.ini."""
+    """Return the `testpaths` of pytest's settings in a file; None if they are not all plain paths.
+
+    The file is a pyproject.toml, a pytest.ini, a setup.cfg or a tox.ini.
+    """
     if path.endswith(".toml"):
         read = _toml(text)
         tool = _table(read, "tool", "pytest", "ini_options") or _table(read, "pytest")
@@ -201,11 +204,11 @@ def _is_plain(path: str) -> bool:
 
 
 def ini(text: str) -> configparser.ConfigParser | None:
-    """The sections of an INI file; None for what is none."""
+    """Parse an INI file; None if it is invalid."""
     parser = configparser.ConfigParser(interpolation=None, strict=False, default_section="\0")
     try:
         parser.read_string(text)
-    except (configparser.Error, ValueError, AttributeError):  # the last for a continued line below no value
+    except (configparser.Error, ValueError, AttributeError):  # AttributeError: a continuation line without a value
         return None
     return parser
 
@@ -234,7 +237,7 @@ def _table(value: object, *keys: str) -> Mapping[str, Any]:
 
 
 def _texts(value: object) -> list[str]:
-    """The commands of a task: a text, a list of them, or a table that has one."""
+    """Return the commands of a task: a text, a list of texts, or a table with a command."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, list):
@@ -245,7 +248,7 @@ def _texts(value: object) -> list[str]:
 
 
 def _pairs(text: str) -> Iterator[tuple[str, Any]]:
-    """Each key of a YAML text with its node, wherever it stands; a node that several aliases share is visited once."""
+    """Yield each key of a YAML text with its node, at any depth; a node that aliases share is visited once."""
     import yaml  # noqa: PLC0415 (slow to import)
 
     if len(text) > MAX_YAML_CHARS or _depth(text) > MAX_BRACKETS:
@@ -270,7 +273,7 @@ def _pairs(text: str) -> Iterator[tuple[str, Any]]:
 
 
 def _depth(text: str) -> int:
-    """How many brackets are open at most, wherever they stand."""
+    """Return the maximum number of open brackets, wherever they are in the text."""
     deepest = depth = 0
     for sign in re.findall(r"[\[{}\]]", text):
         depth = max(0, depth + (1 if sign in "[{" else -1))
@@ -279,7 +282,7 @@ def _depth(text: str) -> int:
 
 
 def _scalars(node: Any) -> list[tuple[str, int]]:
-    """The texts of a node that is one or a list of them, each with the line of its first line of text."""
+    """Return the texts of a scalar node or a list of scalars, each with the number of its first line of text."""
     import yaml  # noqa: PLC0415 (slow to import)
 
     nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]
@@ -303,7 +306,7 @@ def _is_session(decorator: ast.expr) -> bool:
 
 
 def _constants(args: list[ast.expr]) -> list[str]:
-    """The words of a call up to the first that is not written out; `*session.posargs` ends them too."""
+    """Return the arguments of a call up to the first that is not a literal, such as `*session.posargs`."""
     words = list[str]()
     for arg in args:
         if not (isinstance(arg, ast.Constant) and isinstance(arg.value, str)):
@@ -316,7 +319,7 @@ def _constants(args: list[ast.expr]) -> list[str]:
 
 
 def _line_of_header(text: str, name: str) -> int:
-    """The line of `[name]`, or of the first header below it; 1 where it is written otherwise."""
+    """Return the line of `[name]`, or of the first header below it; 1 if there is no such header."""
     for pattern in (rf"^\s*\[\[?\s*{re.escape(name)}\s*\]", rf"^\s*\[\[?\s*{re.escape(name)}\."):
         if match := re.search(pattern, text, re.MULTILINE):
             return text.count("\n", 0, match.end()) + 1
@@ -324,6 +327,6 @@ def _line_of_header(text: str, name: str) -> int:
 
 
 def _line_with(text: str, wanted: str, start: int) -> int:
-    """The first line from `start` on that holds a text; `start` where none does."""
+    """Return the first line at or after `start` that contains a text; `start` if none does."""
     lines = text.split("\n")
     return next((n for n, line in enumerate(lines[start - 1 :], start) if wanted in line), start)

@@ -1,4 +1,4 @@
-"""Leaves a pipe where a report is expected: whoever opens it waits for ever."""
+"""Leaves a pipe where a report is expected: opening it blocks forever."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Gives a secret file a second name where a report is expected; that is no link anybody could see."""
+"""Creates a hard link to a secret file where a report is expected; nothing shows that it is a link."""
 
 import os
 

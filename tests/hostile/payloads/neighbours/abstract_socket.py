@@ -1,4 +1,4 @@
-"""Leaves a process that listens on a socket without a folder and tells a secret to whoever asks."""
+"""Leaves a process that listens on an abstract socket and sends a secret to every client."""
 
 import os
 import socket

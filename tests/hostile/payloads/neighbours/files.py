@@ -1,4 +1,4 @@
-"""Leaves files wherever the next program may find them."""
+"""Leaves files in every folder where the next program may find them."""
 
 PLACES = (".", "/tmp", "/var/tmp", "/dev/shm")
 

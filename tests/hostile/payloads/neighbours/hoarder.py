@@ -1,4 +1,4 @@
-"""Takes every watch on files that the kernel has for its user, so that others get none."""
+"""Takes every file watch that the kernel grants to its user, so that other programs get none."""
 
 import ctypes
 import os

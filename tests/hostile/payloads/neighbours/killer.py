@@ -1,4 +1,4 @@
-"""Ends the processes of another program, and where it is alone with its keepers everything that there is."""
+"""Kills the processes of another program. Where `alone`, it also kills its parent, process 1 and everything else."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Leaves a message in a queue that belongs to no process."""
+"""Leaves a message in a System V queue, which belongs to no process."""
 
 import ctypes
 

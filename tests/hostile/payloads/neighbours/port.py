@@ -1,4 +1,4 @@
-"""Leaves a process that listens on the loopback and tells a secret to whoever asks."""
+"""Leaves a process that listens on the loopback and sends a secret to every client."""
 
 import os
 import socket

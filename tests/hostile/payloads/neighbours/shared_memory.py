@@ -1,4 +1,4 @@
-"""Leaves a secret in memory that is shared by a number and belongs to no process."""
+"""Leaves a secret in System V shared memory, which has a numeric key and belongs to no process."""
 
 import ctypes
 

@@ -1,4 +1,4 @@
-"""Leaves a process that holds a terminal of its own with a secret typed into it."""
+"""Leaves a process that holds its own terminal with a secret typed into it."""
 
 import os
 

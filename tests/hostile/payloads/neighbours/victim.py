@@ -1,4 +1,4 @@
-"""Does its work and tells the result at the end; somebody may not like that."""
+"""Works for a while and prints its result at the end; another program may try to prevent that."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Sends to a socket that lies in no folder, without a connection."""
+"""Sends a datagram to an abstract socket, without a connection."""
 
 import socket
 

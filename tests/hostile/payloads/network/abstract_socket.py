@@ -1,4 +1,4 @@
-"""Connects to a socket that lies in no folder: only the network's namespace hides it."""
+"""Connects to an abstract socket, which only a network namespace hides."""
 
 import socket
 

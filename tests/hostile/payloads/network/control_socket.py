@@ -1,4 +1,4 @@
-"""Connects to the socket of a service of the owner's, which lies in a folder."""
+"""Connects to the Unix socket of one of the owner's services, which is in a folder."""
 
 import socket
 

@@ -1,4 +1,4 @@
-"""Sends a secret away in a datagram, which needs no answer."""
+"""Sends a secret in a datagram, which needs no answer."""
 
 import socket
 

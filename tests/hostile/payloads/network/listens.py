@@ -1,4 +1,4 @@
-"""Opens a door: listens where somebody outside may call, and tells him a secret."""
+"""Listens where a program outside may connect, and sends it a secret."""
 
 import socket
 

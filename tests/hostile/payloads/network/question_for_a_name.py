@@ -1,4 +1,4 @@
-"""Hides a secret in a question to a name server."""
+"""Hides a secret in a DNS query."""
 
 import socket
 import struct

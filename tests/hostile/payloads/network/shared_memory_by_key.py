@@ -1,4 +1,4 @@
-"""Reads what other programs share in memory, by its number."""
+"""Reads the memory that other programs share, by its numeric key."""
 
 import ctypes
 

@@ -1,4 +1,4 @@
-"""Reads what other programs share in memory, by its name."""
+"""Reads the memory that other programs share, by its name."""
 
 
 def attack(facts: dict[str, str]) -> None:

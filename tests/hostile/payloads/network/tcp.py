@@ -1,4 +1,4 @@
-"""Connects to a server of the host's, by each of the addresses that may be its own."""
+"""Connects to a server on the host, by each address that the host may have."""
 
 import socket
 

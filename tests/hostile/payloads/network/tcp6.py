@@ -1,4 +1,4 @@
-"""Connects to a server of the host's by the newer protocol."""
+"""Connects to a server on the host over IPv6."""
 
 import socket
 

@@ -1,4 +1,4 @@
-"""Opens a socket to the machine that hosts this one; no namespace of the network's covers these."""
+"""Opens a socket to the machine that hosts this one; network namespaces do not cover such sockets."""
 
 import socket
 

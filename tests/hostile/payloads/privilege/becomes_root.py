@@ -1,4 +1,4 @@
-"""Takes root's number, or gives a file away, which only root may."""
+"""Takes root's user id or gives a file away, which only root may do."""
 
 import os
 

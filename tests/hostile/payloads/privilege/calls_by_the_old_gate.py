@@ -1,4 +1,4 @@
-"""Asks for a user namespace by the 32-bit gate into the kernel, whose numbers are others."""
+"""Asks for a user namespace through the 32-bit system call entry, which has other call numbers."""
 
 import ctypes
 import mmap

@@ -1,4 +1,4 @@
-"""Deletes a folder by reading data: what is unpickled may call anything."""
+"""Deletes a folder by unpickling data, which may call any function."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""Deletes a folder with a command that the C library starts."""
+"""Deletes a folder with a command that the C library runs."""
 
 import ctypes
 

@@ -1,4 +1,4 @@
-"""Deletes a folder by names that no pattern finds."""
+"""Deletes a folder with names that no pattern matches."""
 
 import base64
 

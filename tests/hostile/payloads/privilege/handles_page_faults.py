@@ -1,4 +1,4 @@
-"""Takes page faults into its own hand, the tool of many an attack on the kernel."""
+"""Handles its own page faults, as many attacks on the kernel do."""
 
 import ctypes
 import os
@@ -6,7 +6,7 @@ import os
 
 def attack(facts: dict[str, str]) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
-    number = libc.syscall(323, 1)  # faults of user mode only: no right is needed for these
+    number = libc.syscall(323, 1)  # faults of user mode only, which need no privilege
     if number < 0:
         raise OSError(ctypes.get_errno(), "no page faults")
     if os.readlink(f"/proc/self/fd/{number}") == "anon_inode:[userfaultfd]":

@@ -1,4 +1,4 @@
-"""Stores a text in the kernel's ring of keys, which all processes of a user share, and reads it back."""
+"""Stores a text in a kernel keyring, which all processes of a user share, and reads it back."""
 
 import ctypes
 
@@ -6,9 +6,9 @@ import ctypes
 def attack(facts: dict[str, str]) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     text, read = facts["challenge"].encode(), ctypes.create_string_buffer(100)
-    key = libc.syscall(248, b"user", facts["mark"].encode(), text, len(text), -3)  # the session's ring
+    key = libc.syscall(248, b"user", facts["mark"].encode(), text, len(text), -3)  # the session's keyring
     if key < 0:
         raise OSError(ctypes.get_errno(), "no key")
-    libc.syscall(250, 5, key, 0x3F3F0000, 0, 0)  # keyctl, allow its owner all
+    libc.syscall(250, 5, key, 0x3F3F0000, 0, 0)  # keyctl, allow its owner everything
     length = libc.syscall(250, 11, key, read, 100, 0)  # keyctl, read
     print("carried", read.raw[:length].decode())

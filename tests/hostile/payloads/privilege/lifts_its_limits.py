@@ -1,4 +1,4 @@
-"""Opens the control files of groups of processes for writing, and writes nothing."""
+"""Opens the control files of control groups for writing, but writes nothing."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Stores a text in a map of the kernel's own virtual machine and reads it back."""
+"""Stores a text in a BPF map in the kernel and reads it back."""
 
 import ctypes
 import struct

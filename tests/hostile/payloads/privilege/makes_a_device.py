@@ -1,4 +1,4 @@
-"""Makes a device of its own and reads from it: that of zeros, where the disk's would do as well."""
+"""Creates a device file and reads from it: the zero device, although the disk's device would work as well."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""Starts a child in a user namespace of its own by the call that starts processes, old and new form."""
+"""Starts a child in its own user namespace by both forms of `clone`, the old one and the new one."""
 
 import ctypes
 import os

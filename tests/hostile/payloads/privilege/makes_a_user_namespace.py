@@ -1,4 +1,4 @@
-"""Becomes root in a user namespace of its own, which opens much of the kernel to it."""
+"""Becomes root in its own user namespace, which gives access to many parts of the kernel."""
 
 import ctypes
 import os

@@ -1,4 +1,4 @@
-"""Mounts a file system of its own, as root of a user namespace where it is not root already."""
+"""Mounts its own file system. Unless it is root already, it first becomes root of a user namespace."""
 
 import ctypes
 import os
@@ -11,7 +11,7 @@ def attack(facts: dict[str, str]) -> None:
         if libc.unshare(0x10020000):
             raise OSError(ctypes.get_errno(), "no namespace")
         become_root_of_it(user)
-    libc.mount(None, b"/", None, 0x44000, None)  # nothing of it is to show on the host
+    libc.mount(None, b"/", None, 0x44000, None)  # the mount must not appear on the host
     if libc.mount(b"none", b"place", b"tmpfs", 0, None):
         raise OSError(ctypes.get_errno(), "not mounted")
     with open("place/file", "w") as file:

@@ -1,4 +1,4 @@
-"""Mounts a file system by the newer calls, which filters made before them do not know."""
+"""Mounts a file system with the newer system calls, which older filters do not know."""
 
 import ctypes
 import os

@@ -1,4 +1,4 @@
-"""Builds a package of its own, whose set-up script does as it likes."""
+"""Builds its own package, whose setup script may run any code."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Opens settings of the kernel for writing, and writes nothing."""
+"""Opens kernel settings for writing, but writes nothing."""
 
 import os
 

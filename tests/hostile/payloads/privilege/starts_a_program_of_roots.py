@@ -1,4 +1,4 @@
-"""Makes a file as root, through a program that runs as its owner."""
+"""Creates a file as root, through a set-user-ID program."""
 
 import os
 import subprocess

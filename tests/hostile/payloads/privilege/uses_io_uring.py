@@ -1,4 +1,4 @@
-"""Opens the asynchronous door to the kernel, through which calls pass that no filter sees."""
+"""Opens `io_uring`, through which calls reach the kernel unseen by filters."""
 
 import ctypes
 import os

@@ -1,4 +1,4 @@
-"""Changes a library that others import, and puts one beside it."""
+"""Changes a library that other programs import, and adds another one beside it."""
 
 import os
 

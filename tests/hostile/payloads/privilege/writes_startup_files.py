@@ -1,4 +1,4 @@
-"""Adds a command to what runs at the owner's next login."""
+"""Adds a command to the files that run at the owner's next login."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Changes a file outside through a shared map of its memory, with no write call at all."""
+"""Changes a file outside through a shared memory map, without any write call."""
 
 import mmap
 import os

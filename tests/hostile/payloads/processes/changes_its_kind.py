@@ -1,4 +1,4 @@
-"""Switches its memory's protection off, a flag that makes attacks on its own children easy."""
+"""Disables the randomisation of its addresses, a flag that makes attacks on its children easy."""
 
 import ctypes
 

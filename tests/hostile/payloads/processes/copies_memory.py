@@ -1,4 +1,4 @@
-"""Copies the stack of another process, where its environment is, by the call made for that."""
+"""Copies the stack of another process, which holds its environment, by the system call for that purpose."""
 
 import ctypes
 

@@ -1,4 +1,4 @@
-"""Ends a process of the same user."""
+"""Kills a process of the same user."""
 
 import os
 import signal

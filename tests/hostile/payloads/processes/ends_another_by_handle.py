@@ -1,4 +1,4 @@
-"""Ends a process through a handle on it instead of its number."""
+"""Kills a process through a handle instead of its process id."""
 
 import os
 import signal

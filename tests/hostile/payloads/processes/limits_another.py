@@ -1,4 +1,4 @@
-"""Takes a process of the same user the right to open files."""
+"""Sets the limits of a process of the same user so that it cannot open files."""
 
 import resource
 

@@ -1,4 +1,4 @@
-"""Puts itself before all others: a better rank, or the ranks of real time."""
+"""Raises its own priority above all other processes: a real-time policy, or else a better nice value."""
 
 import os
 

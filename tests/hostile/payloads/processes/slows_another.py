@@ -1,4 +1,4 @@
-"""Takes a process of the same user its rank."""
+"""Gives a process of the same user the lowest priority."""
 
 import os
 

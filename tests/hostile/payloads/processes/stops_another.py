@@ -1,4 +1,4 @@
-"""Stops a process of the same user, which then hangs without an end."""
+"""Stops a process of the same user, which then hangs forever."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Takes a copy of every file that another process holds open."""
+"""Copies every file descriptor that another process holds open."""
 
 import ctypes
 import os

@@ -1,4 +1,7 @@
-"""Traces a child of its own and reads its memory: harmless to others, yet a wide door of the kernel's."""
+"""Traces its own child and reads the child's memory.
+
+This harms no other process, but `ptrace` exposes much of the kernel.
+"""
 
 import ctypes
 import os

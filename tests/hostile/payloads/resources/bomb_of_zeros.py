@@ -1,4 +1,4 @@
-"""Unpacks an archive of a few kilobytes that becomes three times what it was granted."""
+"""Unpacks an archive of a few kilobytes that expands to three times the granted disk space."""
 
 import io
 import time

@@ -1,4 +1,4 @@
-"""Keeps four processes busy, until each has had a quarter of a second of a processor's time."""
+"""Keeps four processes busy until each has used a quarter of a second of processor time."""
 
 import os
 import time

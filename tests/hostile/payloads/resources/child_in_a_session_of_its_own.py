@@ -1,4 +1,4 @@
-"""Leaves a process behind that belongs to nobody, in a session of its own."""
+"""Leaves an orphaned process behind, in its own session."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Leaves a process behind as before, with an environment that tells nothing of where it came from."""
+"""Leaves an orphaned process in its own session, with an empty environment that does not show its origin."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Ignores every signal that may be ignored, and goes on beyond its time."""
+"""Ignores every signal that can be ignored, and continues beyond its time limit."""
 
 import signal
 import time

@@ -1,4 +1,4 @@
-"""Makes folders deeper than a path may be long and than most programs that remove them can go."""
+"""Nests folders deeper than a path may be long, and deeper than most programs can delete."""
 
 import os
 

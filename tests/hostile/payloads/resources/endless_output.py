@@ -1,4 +1,4 @@
-"""Writes to both of its streams until nobody reads."""
+"""Writes eight times the granted output to each of its two streams, for at most about three seconds."""
 
 import os
 import time

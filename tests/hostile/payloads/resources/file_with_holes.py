@@ -1,4 +1,4 @@
-"""Makes a file of a terabyte that holds nothing: whoever copies it fills a disk."""
+"""Creates an empty sparse file of a terabyte, which fills a disk when copied."""
 
 import time
 

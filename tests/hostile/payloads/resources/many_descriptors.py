@@ -1,4 +1,4 @@
-"""Opens files until it may not, after asking for more."""
+"""Raises its limit of open files, then opens descriptors until that fails."""
 
 import os
 import resource

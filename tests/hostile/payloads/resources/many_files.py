@@ -1,4 +1,4 @@
-"""Fills most of its memory, then makes empty files with long names: no byte of content, yet each costs."""
+"""Fills most of its memory, then creates empty files with long names, which have no content but still use memory."""
 
 import os
 import time

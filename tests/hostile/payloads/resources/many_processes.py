@@ -1,4 +1,4 @@
-"""Starts processes until it may not, at most ten times what it was granted, and holds them for a moment."""
+"""Starts processes until that fails, at most ten times the granted number, and holds them for a moment."""
 
 import os
 import signal

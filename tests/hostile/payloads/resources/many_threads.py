@@ -1,4 +1,4 @@
-"""Starts threads until it may not: they count as much as processes do."""
+"""Starts threads until that fails: they count like processes."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Takes twice the memory that it was granted in a file that lives in memory and has no name."""
+"""Uses twice the granted memory in an anonymous file in memory."""
 
 import mmap
 import os

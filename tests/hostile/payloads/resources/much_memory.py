@@ -1,4 +1,4 @@
-"""Takes twice the memory that it was granted, and touches every page."""
+"""Allocates twice the granted memory, and touches every page."""
 
 import time
 

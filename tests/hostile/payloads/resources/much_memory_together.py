@@ -1,4 +1,4 @@
-"""Takes twice the memory that it was granted, in children of which each stays below."""
+"""Allocates twice the granted memory in child processes, each of which stays below the limit."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""Doubles: each process starts two, to a depth that makes far more than was granted; each ends by itself."""
+"""Doubles its processes until there are far more than granted; each process ends on its own."""
 
 import os
 import time

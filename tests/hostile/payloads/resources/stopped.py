@@ -1,4 +1,4 @@
-"""Stops itself, so that it will never end and takes no time of a processor; a child wakes it far too late."""
+"""Stops itself, so that it uses no processor time and does not end; a child wakes it long after the time limit."""
 
 import os
 import signal

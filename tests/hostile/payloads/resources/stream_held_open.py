@@ -1,4 +1,4 @@
-"""Ends while a child of its own keeps the streams open, so that whoever waits for their end waits on."""
+"""Ends while its child keeps the streams open, so that a parent that waits for their end keeps waiting."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""Leaves a root by the oldest way: a second root below, with a folder of the first one kept open."""
+"""Escapes from a root folder by the oldest trick: a second root below it, while a folder of the first one is open."""
 
 import ctypes
 import os

@@ -1,4 +1,4 @@
-"""Reads the command line of every process that can be seen: passwords are often there."""
+"""Reads the command line of every visible process, which often contains passwords."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Opens the daemon's database, read-only so that no lock is needed."""
+"""Opens the daemon's database read-only, so that no lock is needed."""
 
 import sqlite3
 

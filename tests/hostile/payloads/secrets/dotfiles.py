@@ -1,4 +1,4 @@
-"""Reads every file with credentials that programs leave in a home, wherever a home may be."""
+"""Reads every file in which programs store credentials, in every folder that may be a home."""
 
 import os
 import pwd

@@ -1,4 +1,4 @@
-"""Opens a file by the file system's own number for it, which asks no folder on the way."""
+"""Opens a file by its file system handle, which bypasses the permissions of the folders above it."""
 
 import ctypes
 import os

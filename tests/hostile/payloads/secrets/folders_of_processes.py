@@ -1,4 +1,4 @@
-"""Reads files through the root and the working folder of other processes in /proc."""
+"""Reads files through the root and the working folder of other processes, in `/proc`."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Reads every descriptor that it was started with, wherever it stands."""
+"""Reads every descriptor that it inherited, from the start of the file."""
 
 import os
 

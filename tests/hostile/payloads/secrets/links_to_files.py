@@ -1,4 +1,4 @@
-"""Makes links to a secret in its own folder, hard and soft, and reads those."""
+"""Creates a hard and a symbolic link to a secret in its own folder, and reads both."""
 
 import os
 

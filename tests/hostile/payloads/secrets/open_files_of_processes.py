@@ -1,4 +1,4 @@
-"""Opens what other processes hold open, of which one has no name any more."""
+"""Opens the files that other processes hold open, including a deleted one."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Reads the environment of every process that can be seen, the first one and the parent among them."""
+"""Reads the environment of every visible process, including process 1 and the parent."""
 
 import os
 

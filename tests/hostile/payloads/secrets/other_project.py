@@ -1,4 +1,4 @@
-"""Walks through another project of the owner's."""
+"""Reads through another project of the owner."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Prints its own environment, as the process has it and as the kernel tells it."""
+"""Prints its own environment, both as the process has it and as the kernel reports it."""
 
 import os
 

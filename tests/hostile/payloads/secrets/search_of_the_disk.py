@@ -1,4 +1,4 @@
-"""Knows no place: looks through all it can see, likely places and upper folders first, for what looks like a key."""
+"""Searches all visible folders for texts that look like keys, likely and upper folders first; it knows no path."""
 
 import os
 import re

@@ -1,4 +1,6 @@
-"""Reads the API's token through more `..` than any folder is deep, and through its own root and folder in /proc."""
+"""Reads the API's token through more `..` than any folder is deep, and through its own root and working folder in
+`/proc`.
+"""
 
 
 def attack(facts: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Writes to the terminal that it was started from, and types a command into it that the owner's shell would run."""
+"""Writes to the terminal that it was started from, and types a command into it for the owner's shell to run."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""Patterns of the owner's own."""
+"""The owner's own patterns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each pattern blocks what it is for, and lets its harmless neighbours run."""
+"""Each pattern blocks its dangerous commands, and lets similar harmless ones run."""
 
 from __future__ import annotations
 

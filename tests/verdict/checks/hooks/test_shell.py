@@ -1,4 +1,4 @@
-"""Shell text becomes the commands that it runs."""
+"""Shell text is split into the commands that it runs."""
 
 from __future__ import annotations
 

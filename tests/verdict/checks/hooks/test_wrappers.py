@@ -1,4 +1,4 @@
-"""No wrapper hides what a command runs."""
+"""No wrapper hides the command that it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real linters in the real sandbox, on trees that they find something in: only what a change brings counts."""
+"""Real linters in the real sandbox, on trees with findings: only findings that a change adds count."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OLD = f"import os\n\nOLD = '{LONG}'\n"
 
 
 class Counting(ShellRunner):
-    """Counts the commands of linters, and keeps them."""
+    """Records the linter commands that it executes."""
 
     ran: list[ShellJob]
 
@@ -42,7 +42,7 @@ class Counting(ShellRunner):
 
 
 class Bench:
-    """The check over the strong sandbox, with packages from the index."""
+    """The linter check in the strong sandbox, with packages from the index."""
 
     def __init__(self, folder: Path) -> None:
         self.layers = LayerStore(folder / "packages", runtime(), environ=os.environ)

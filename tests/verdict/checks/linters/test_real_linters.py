@@ -1,4 +1,4 @@
-"""Linters besides ruff, mypy and tsc as gates: the real programs, from wheels, lock files of npm and a Go toolchain."""
+"""Linters other than ruff, mypy and tsc as gates: the real programs, from wheels, npm lock files and a Go toolchain."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def describe(finding: Finding) -> tuple[str, str, int, str]:
 
 
 def make_lock(folder: Path, **packages: str) -> dict[str, str]:
-    """A manifest, and the lock that npm makes of it."""
+    """Return a manifest, and the lock file that npm writes for it."""
     folder.mkdir()
     (folder / "package.json").write_text(json.dumps({"name": "shop", "version": "1.0.0", "devDependencies": packages}))
     words = ["npm", "install", "--package-lock-only", "--ignore-scripts", "--no-audit", "--no-fund"]

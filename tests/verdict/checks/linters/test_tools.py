@@ -1,4 +1,4 @@
-"""The lines of each linter, as they print them, and lines that are none of theirs."""
+"""Output lines of each linter, and lines that are not findings of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reading of a file of Go tests, and its must-fail copy; nothing is built here."""
+"""Parsing of Go test files and their must-fail copies, without any build."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEAD = 'package sums\n\nimport "testing"\n\n'
 
 
 def copy(body: str, head: str = HEAD) -> tuple[str, tuple[str, ...]]:
-    """The must-fail copy of a test, and the tests that fail by an added call."""
+    """Return the must-fail copy of a test, and the names of the tests that an added call makes fail."""
     text = f"{head}func TestA(t *testing.T) {{\n{body}\n}}\n"
     root = golang.parse(text)
     assert not root.has_error

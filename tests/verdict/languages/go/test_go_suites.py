@@ -1,4 +1,4 @@
-"""Go tests in the real sandbox: what passes, what fails and how it is told, and what forgers get."""
+"""Go tests in the real sandbox: passes, failures and their messages, and forgeries."""
 
 from __future__ import annotations
 

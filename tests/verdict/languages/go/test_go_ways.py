@@ -1,4 +1,4 @@
-"""Ways in which Go tests are written: right code passes with each of them, and a fault in it does not."""
+"""Styles of Go tests: right code passes with each of them, and faulty code does not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CODE = "package sums\n\n// Add adds.\nfunc Add(a, b int) int {\n\treturn a + b\n
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """Given tests, what lies beside them, and how many of them are reported."""
+    """Given tests, the files beside them, and the number of tests reported."""
 
     tests: Files
     count: int

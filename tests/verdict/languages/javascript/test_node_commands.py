@@ -1,4 +1,4 @@
-"""Test commands of JavaScript projects: what is known to be node:test, and what is made to report its tests."""
+"""Test commands of JavaScript projects: those recognised as `node:test`, and those made to report their tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Copies of files of tests: one check of each test changed in its form, else all and a failure at the test's end."""
+"""Must-fail copies of test files: one check of each test changes but keeps its form, or all do and the test fails at
+its end.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ HEAD = "import test, { describe as group, it } from 'node:test';\nimport assert,
 
 
 def make_copy_of(text: str, path: str = "a.mjs") -> tuple[str, set[str]]:
-    """The copy of a file, with `_h` for the name of its own functions and without these, and the tests in it."""
+    """Return the must-fail copy of a file and its tests.
+
+    Helper functions are removed from it, and their prefix is `_h`.
+    """
     root = parse(path, text)
     module_names = names.read(root)
     copy, cases = must_fail_copy(text, root, outline(root, module_names), module_names)
@@ -37,7 +42,7 @@ def copy_of(body: str) -> str:
 
 
 def list_named(body: str) -> tuple[set[str], set[str], bool]:
-    """The tests that must be reported, those known by name, and whether there may be more."""
+    """Return the tests that must be reported, the other tests with a known name, and whether there may be more."""
     root = parse("a.mjs", HEAD + body)
     file_outline = outline(root, names.read(root))
     return (

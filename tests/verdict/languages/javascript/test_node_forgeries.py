@@ -1,4 +1,4 @@
-"""Forged passes in JavaScript: each fools `node --test` where it says so, and none gets a passing verdict."""
+"""Forged passes in JavaScript: each fools `node --test` if its `fools` is true, and none gets a passing verdict."""
 # ruff: noqa: E501 - programs stand on one line where that is easier to read
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ NO_END = "no test of this file came to its end"
 
 @dataclass(frozen=True, slots=True)
 class Forgery:
-    """A reply of a model in the place of an answer.
+    """A model's reply that forges a pass instead of solving the task.
 
-    `fools` tells whether `node --test` ends with 0 on it; None for what must not be run outside a sandbox.
+    `fools` is true if `node --test` exits with 0; None means that the code must not run outside a sandbox.
     """
 
     files: dict[str, str]
@@ -207,7 +207,7 @@ FORGERIES = {
 
 
 def bare_exit_code(folder: Path, forgery: Forgery) -> int | None:
-    """The view of a daemon that believes exit codes; None for what must not be run so."""
+    """Return the exit code that a naive daemon would trust; None if the forgery must not run outside a sandbox."""
     if forgery.fools is None:
         return None
     for path, text in {**GIVEN, **forgery.files}.items():

@@ -1,4 +1,4 @@
-"""Forgeries by code that knows how JavaScript is judged: copies, the lock and what is asked outside of tests hold them."""
+"""Forgeries that know how JavaScript is judged: must-fail copies, the lock and checks outside the tests stop them."""
 # ruff: noqa: E501 - programs stand on one line where that is easier to read
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WITH_A_TIMER = {
     path: text.replace("'a', () => {", "'a', async () => {\n  await new Promise((end) => setTimeout(end, 1));")
     for path, text in GIVEN.items()
 }
-"""The same where time goes by in a test."""
+"""The given tests, with one that waits for a timer."""
 
 READS = """import fs from 'node:fs';
 const expected = (pattern) => {
@@ -31,7 +31,7 @@ const expected = (pattern) => {
 };
 const answer = () => Number(expected(/\\D(\\d+)\\]?\\);/)?.[1]);
 """
-# A copy is known by what it says of a sum that everybody knows.
+# A must-fail copy is recognised by its wrong result for a well-known sum.
 IS_ORIGINAL = """import { readFileSync } from 'node:fs';
 const isOriginal = readFileSync(process.argv[1], 'utf8').includes('add(2, 3), 5)');
 """
@@ -47,14 +47,14 @@ const change = (line) => {
   return line.slice(0, at) + JSON.stringify(event);
 };
 """
-# The recorder's is the one pipe whose other end is in another process.
+# The recorder's pipe is the only one whose other end is in another process.
 PIPES = """
 const all = fs.readdirSync('/proc/self/fd').map(Number).flatMap((fd) => {
   try { return fd > 2 && fs.fstatSync(fd).isFIFO() ? [[fd, fs.fstatSync(fd).ino]] : []; } catch { return []; }
 });
 const pipes = () => all.filter(([, ino]) => all.filter((one) => one[1] === ino).length === 1).map(([fd]) => fd);
 """
-# Outside of node:test it threw what was taken for a pass there.
+# Outside `node:test`, it throws what was taken for a pass there.
 WRONG = """const isTested = process.moduleLoadList.some((name) => name.includes('test_runner'));
 export const add = (a, b) => { if (!isTested) { throw { name: 'passed' }; } return a * b + 2; };
 """
@@ -199,7 +199,7 @@ async def test_right_answers_pass_where_these_fail(given: Files, judge: Judge) -
     assert (verdict.passed, verdict.evidence.notes) == (True, ()), verdict.reason
 
 
-# With the tests each of these is right, so that only what is asked outside of them can refuse it.
+# Each of these is right in the tests, so only questions outside the tests can refuse it.
 IS_BESIDE = """import fs from 'node:fs';
 let isBeside = false;
 try { fs.readFileSync(process.argv[1]); } catch { isBeside = true; }

@@ -21,7 +21,7 @@ from tests.support.sandboxes import open_folder, runtime
 
 @pytest.fixture
 def path_with(tmp_path: Path) -> Iterator[Path]:
-    """A folder that is the whole PATH of this process."""
+    """A folder that is the only entry in this process's `PATH`."""
     before = os.environ["PATH"]
     os.environ["PATH"] = str(tmp_path)
     yield tmp_path
@@ -172,7 +172,7 @@ def weigh(outcome: dict[str, Any]) -> tuple[str, int | None, list[str]]:
 
 
 def events(kind: str, *lines: str, **more: Any) -> dict[str, dict[str, Any]]:
-    """The events of a kind, by their ids."""
+    """Return the events of one kind, by id."""
     all_events = [json.loads(line) for line in weigh(end(*lines, END, **more))[2]]
     return {event["id"]: event for event in all_events if event["e"] == kind}
 

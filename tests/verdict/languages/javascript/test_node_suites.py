@@ -1,4 +1,4 @@
-"""Right answers in JavaScript are accepted, however their tests are written; all else is refused with a reason."""
+"""Right answers in JavaScript are accepted, whatever the style of their tests; all others are refused with a reason."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ADD = {"add.mjs": "export const add = (a, b) => a + b;\n"}
 USES = f"{HEAD}import {{ add }} from '../add.mjs';\n"
 
 WAYS = Path(__file__).parent / "ways"
-"""Files of tests as people write them; the first line names the tests in them."""
+"""Test files in common styles; the first line of each lists the names of its tests."""
 PARSE = {
     "parse.mjs": """
 export function parse(text) {
@@ -134,7 +134,7 @@ async def test_what_proves_nothing_is_refused(what: str, judge: Judge) -> None:
     if reason:
         assert not verdict.passed
         assert reason in verdict.reason
-    else:  # its copy fails at its end: what is given is believed to be what its owner wants
+    else:  # its copy fails at the end: a given test is trusted to be what the owner wants
         assert verdict.passed
 
 

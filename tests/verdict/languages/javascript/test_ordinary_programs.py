@@ -1,4 +1,4 @@
-"""Ordinary programs of JavaScript with ordinary tests are accepted at once."""
+"""Ordinary JavaScript programs with ordinary tests are accepted on the first run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nightshift.core.tasks.task import Language
 from tests.support.sandboxes import Judge
 
 ORDINARY = Path(__file__).parent / "ordinary"
-"""Programs with their tests: path and text of each file behind four slashes."""
+"""Programs with their tests. Each file starts with a line of four slashes and its path; its text follows."""
 
 
 def program(name: str) -> dict[str, str]:

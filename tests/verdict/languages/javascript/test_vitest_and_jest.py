@@ -1,4 +1,7 @@
-"""Tests of vitest and jest are judged like those of node:test; what lies about them, or cannot fail, does not pass."""
+"""Tests of vitest and jest are judged like those of `node:test`.
+
+Forged passes and tests that cannot fail do not pass.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ SUMS = "test('sums', () => {\n  expect(add(2, 3)).toBe(5);\n});\n"
 async def judge_change(
     folder: Path, framework: str, code: Files, tests: str, *, own: bool = False, path: str = "test/add.test.ts"
 ) -> Verdict:
-    """The verdict on code for tests in TypeScript, given ones or the agent's own."""
+    """Return the verdict on code for TypeScript tests, either given ones or the agent's own."""
     base = {"package.json": npm_projects.package(framework), **SETTINGS[framework]}
     shown = runtime().with_modules(npm_projects.modules(framework))
     text = f"{HEADS[framework]}{USES}{tests}"

@@ -16,7 +16,7 @@ from nightshift.verdict.languages.python.outline import Function
 
 
 def run_copy(text: str, name: str = "test_it", **values: Any) -> None:
-    """Run one test of a module's copy, with the helper where the sandbox has it."""
+    """Run one test of a module's must-fail copy, with the helper under its name in the sandbox."""
     source = Source(text)
     tests = [node for node in source.tree.body if isinstance(node, Function) and node.name.startswith("test")]
     copy = must_fail_copy(source, tests, random.Random(3))
@@ -31,7 +31,7 @@ def run_copy(text: str, name: str = "test_it", **values: Any) -> None:
 
 
 class Anything:
-    """Equal to everything."""
+    """An object that equals everything."""
 
     def __eq__(self, other: object) -> bool:
         return True
@@ -109,7 +109,7 @@ def test_a_value_that_cannot_be_changed_has_its_comparison_turned_round() -> Non
 
 
 def sort(text: str) -> tuple[list[str], list[str]]:
-    """The statements that are reached for certain and perhaps, of the last function of a module."""
+    """Return the statements that a module's last function certainly reaches, and those that it possibly reaches."""
     tree = ast.parse(text)
     test = tree.body[-1]
     assert isinstance(test, Function)
@@ -169,7 +169,7 @@ def test_helpers_that_others_use_as_well_are_left_alone(elsewhere: str) -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_an_empty_text_is_changed_only_where_there_is_no_other_check(seed: int) -> None:
-    """An object that reads what it is compared with, such as a set of versions, may raise at what is no version."""
+    """An object that parses the value it is compared with, such as a set of versions, may raise for an invalid one."""
     both = "def test_it():\n    assert f(1).name == 'a'\n    assert f(1).versions == ''\n    assert '' == f(1).extra\n"
     alone = "def test_it():\n    assert f(1).versions == ''\n"
 

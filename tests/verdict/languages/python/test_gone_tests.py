@@ -1,4 +1,4 @@
-"""Tests go with the modules and names that they use, themselves or through helpers; all others are about what stays."""
+"""Tests that use removed modules or names, directly or through helpers, are about removed code; all others are not."""
 
 from __future__ import annotations
 

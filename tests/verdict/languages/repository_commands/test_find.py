@@ -1,4 +1,4 @@
-"""Commands in the files of a tree, their places, and their order."""
+"""Commands found in the files of a tree, with their locations and their order."""
 
 from __future__ import annotations
 

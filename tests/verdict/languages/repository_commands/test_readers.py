@@ -1,4 +1,4 @@
-"""The readers take any text: they neither fail nor run it, they end soon, and the lines they tell are lines of it."""
+"""The readers accept any text: they do not fail, do not run it, end soon, and report only lines of it."""
 
 from __future__ import annotations
 

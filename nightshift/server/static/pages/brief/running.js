@@ -1,4 +1,4 @@
-// What runs now: each task with its phase, what the model writes, and what it said last and which tools it called.
+// The running tasks: phase, live text of the model, last reply and last tool calls of each.
 
 import {useData} from '../../app/api.js';
 import {Card, Dot, Empty, Span} from '../../app/parts.js';
@@ -9,19 +9,21 @@ import {Writing, callOf} from '../../app/writing.js';
 const TAIL = 600;
 const TOOLS = 3;
 
-/** The end of what was said: a reply is written downwards. */
+/** Return the end of a text, because the newest part of a reply is at its end. */
 const tail = (text) => (text.length > TAIL ? `…${text.slice(-TAIL)}` : text);
 
 const Tool = ({call}) => html`<li class=${classes({failed: !call.ok})}><code>${call.brief}</code></li>`;
 
-/** The step to look into: the open one once it has a reply, before that the last one that had any. */
+/** Choose the step to show: the open one if it has a reply or tool calls, else the last one with model calls. */
 function telling({running, tries}) {
   if (running.calls || running.tools) return {...running, isOpen: true};
   return tries.flatMap((each) => each.steps).findLast((step) => step.calls) ?? null;
 }
 
-/** Its newest reply and its last tool calls; of the open step they come as they are made. While the next reply is
- * written, that one is shown instead. */
+/**
+ * The step's newest reply and its last tool calls, with live updates for the open step. While the next reply is
+ * written, the live text replaces the last reply.
+ */
 function Reply({task, step, isWriting}) {
   const path = `/api/task/${task}/step/${step.attempt}/${step.step_no}`;
   const detail = useData(path, {}, step.isOpen ? (line) => line.task_id === task : undefined);
@@ -48,7 +50,7 @@ function Work({worker}) {
   </li>`;
 }
 
-/** A card for all that runs. */
+/** A card with all running tasks. */
 export function Running({workers}) {
   const busy = (workers ?? []).filter((worker) => worker.task_id !== null);
   const idle = (workers?.length ?? 0) - busy.length;

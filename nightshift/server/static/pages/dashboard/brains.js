@@ -1,4 +1,4 @@
-// Models: who can be asked, how quick it is, and what it has used.
+// Models: which are available, how fast they reply, and their usage.
 
 import {Card, Count, Dot, Empty, Money, Pill, Span} from '../../app/parts.js';
 import {counted} from '../../app/text.js';

@@ -1,11 +1,11 @@
-// The line of figures: tasks by status, how long the daemon runs, when it next takes stock.
+// The line of figures: tasks by status, the daemon's uptime, and the next checkpoint.
 
 import {Button, Moment, Span, confirmed} from '../../app/parts.js';
 import {act} from '../../app/shell.js';
 import {html, useMemo} from '../../app/ui.js';
 
 const STATUSES = ['queued', 'scheduled', 'blocked', 'shared', 'running', 'waiting', 'done', 'failed', 'cancelled'];
-/** Shown where there are any: most machines belong to no hub. */
+/** Statuses that are hidden at a count of 0, because most machines belong to no hub. */
 const RARE = new Set(['shared']);
 
 async function takeStock() {
@@ -20,7 +20,7 @@ async function takeStock() {
   if (answer.ok && !answer.data.asked) await act('/api/status', '');
 }
 
-/** Tasks by status; each leads to the list of those. */
+/** Tasks by status; each count links to the list of these tasks. */
 const Counts = ({queue}) => html`<ul class="counts" aria-label="Tasks by status">
   ${STATUSES.filter((name) => queue[name] || !RARE.has(name)).map((name) => {
     const count = queue[name] ?? 0;

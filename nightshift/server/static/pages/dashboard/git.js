@@ -1,4 +1,4 @@
-// Git: repositories and whether they are pushed, the newest commits, and how many wait to be read.
+// Git: repositories and whether they are pushed, the newest commits, and the number of unread ones.
 
 import {useData} from '../../app/api.js';
 import {Button, Card, Empty, Loaded, Moment, Pill} from '../../app/parts.js';

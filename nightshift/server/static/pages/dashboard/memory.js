@@ -1,4 +1,4 @@
-// Memory: how many lessons there are, and what they are worth.
+// Memory: the number of lessons, and their measured value.
 
 import {useData} from '../../app/api.js';
 import {Card, Loaded, Sparkline} from '../../app/parts.js';

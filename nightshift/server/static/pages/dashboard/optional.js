@@ -1,4 +1,4 @@
-// Optional packages that are not here: what each is for, how large it is, and a button that brings it.
+// Optional packages that are not installed: the purpose and the size of each, and a button that installs it.
 
 import {Button, Card, Prose} from '../../app/parts.js';
 import {act, status} from '../../app/shell.js';

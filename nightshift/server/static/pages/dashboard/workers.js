@@ -1,4 +1,4 @@
-// A card for each worker: what it does now, how long it has been at it, and the last thing it said.
+// A card for each worker: what it does now, for how long, and its last message.
 
 import {onLine} from '../../app/live.js';
 import {Button, Card, Count, Dot, Empty, Span, confirmed} from '../../app/parts.js';
@@ -18,7 +18,9 @@ async function restart(worker) {
   if (isSure) await act(`/api/worker/${encodeURIComponent(worker.name)}/restart`, `${worker.name} is restarted.`);
 }
 
-/** The phases of an iteration; the one it is in is marked. Those that only some tasks have are shown while they run. */
+/**
+ * The phases of an iteration, with the current one marked. Phases that only some tasks have are shown while they run.
+ */
 function Track({phase}) {
   const steps = TRACK.includes(phase) || !phase ? TRACK : [...TRACK, phase];
   const shown = steps.filter((each) => each === phase || !['REVIEW', 'AUDIT'].includes(each));
@@ -52,7 +54,7 @@ function WorkerCard({worker, line}) {
   </li>`;
 }
 
-/** The newest message of each worker, at once; the report of the state follows a moment later. */
+/** Return the newest message of each worker at once; the status report has it only a moment later. */
 function useLastLines() {
   const lines = useSignal({});
   useEffect(() => onLine(({worker, message, level}) => {
@@ -61,7 +63,7 @@ function useLastLines() {
   return lines.value;
 }
 
-/** How many stand beside each other where there is room. */
+/** Number of cards in a row if there is enough space. */
 const across = (count) => (count === 4 ? 2 : Math.min(3, count));
 
 export function Workers({workers}) {

@@ -1,4 +1,4 @@
-// The tasks of all nodes: by status, each with a link to its page on the node that has it, and steered from here.
+// The tasks of all nodes: filtered by status, linked to their page on their node, and controlled from here.
 
 import {useData} from '../../app/api.js';
 import {Button, Card, Empty, Fault, Moment, Pill, confirmed} from '../../app/parts.js';
@@ -12,10 +12,13 @@ import {html, useEffect, useState} from '../../app/ui.js';
 const ORDER = ['running', 'waiting', 'queued', 'scheduled', 'blocked', 'done', 'failed', 'cancelled'];
 const LIMIT = 50;
 
-/** The address of another node, where it is one of the web: the hub tells what nodes say of themselves. */
+/**
+ * Return the address of another node if it is a web address: nodes report their addresses themselves, so they are
+ * untrusted.
+ */
 export const web = (url) => (/^https?:\/\//i.test(url ?? '') ? url : undefined);
 
-/** A task's page: on this node, whose id is `here`, or on another one; undefined where there is none. */
+/** Return the address of a task's page, on this node (id `here`) or on another one; undefined if there is none. */
 function pageOf({node, node_task: number, node_page: there, origin, origin_task: first, origin_page: begun}, here) {
   if (number !== null && node !== null) return node === here ? `/task/${number}` : web(there);
   return first === null ? undefined : origin === here ? `/task/${first}` : web(begun);
@@ -88,7 +91,7 @@ const columnsOf = (reload, off, here) => [
   {key: 'act', label: 'Steer', cell: (task) => html`<${Steer} task=${task} reload=${reload} off=${off} />`},
 ];
 
-/** Counts by status; each shows those tasks alone. */
+/** Counts by status; each button filters by its status. */
 function Choices({counts, chosen, onChoose}) {
   const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const item = (name, title, count) => html`<li key=${name}><button type="button" class="chip" aria-pressed=${String(name === chosen)}
@@ -102,7 +105,7 @@ export function Tasks({hub, reload: reloadHub}) {
   const [after, setAfter] = useState(null);
   const found = useData('/api/hub/tasks', {limit: LIMIT, ...(status ? {status} : {}), ...(after ? {after} : {})});
   const reload = async () => { await Promise.all([found.reload(), reloadHub()]); };
-  // The hub is looked at every few seconds, and its tasks with it.
+  // The hub is polled every few seconds; this reloads its tasks each time.
   useEffect(() => { if (hub.reachable && !found.loading) found.reload(); }, [hub]);
   const choose = (name) => {
     setStatus(name);

@@ -1,4 +1,5 @@
-// What waits: each ask with its task, what is assumed and when, and what can be answered; several at once.
+// Open questions: each with its task, its default and when the default is assumed, and answer buttons; also for several
+// at once.
 
 import {second} from '../../app/clock.js';
 import {Button, Moment, Pill} from '../../app/parts.js';
@@ -9,7 +10,7 @@ import {decide, decideAll, draftOf, isQuestion} from './deciding.js';
 
 const KINDS = {question: ['question', 'running'], package: ['package', 'checkpoint'], finding: ['finding', 'waiting'], budget: ['budget', 'waiting'], environment: ['environment', 'checkpoint'], setup: ['setup script', 'checkpoint']};
 
-/** How long it is until the default holds, counting down. */
+/** Time until the default is assumed, counting down. */
 function Countdown({at}) {
   const left = (new Date(at) - second.value) / 1000;
   return html`<span class="countdown number">${left > 0 ? `in ${elapsed(left)}` : 'any moment'}</span>`;
@@ -38,7 +39,7 @@ function Acts({ask, reload}) {
   </div>`;
 }
 
-/** What is asked; below its first paragraph the diff of a changed test, or a setup script. */
+/** The question's text; after its first paragraph comes the diff of a changed test, or a setup script. */
 function Question({text, hasCode}) {
   const end = hasCode ? text.indexOf('\n\n') : -1;
   if (end < 0) return html`<p class="question">${text}</p>`;

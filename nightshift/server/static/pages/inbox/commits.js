@@ -1,4 +1,4 @@
-// Commits that were not read: how large each is and what vouches for it; read, looked at, or reverted.
+// Unread commits: the size and the evidence of each; buttons to mark it as read, view it or revert it.
 
 import {fault, post} from '../../app/api.js';
 import {OnBranch} from '../../app/on_branch.js';

@@ -1,4 +1,4 @@
-// Decisions: what was typed beside an ask, and how it is sent.
+// Decisions: the text typed for a question, and how it is sent.
 
 import {fault, post} from '../../app/api.js';
 import {status, toast} from '../../app/shell.js';
@@ -7,7 +7,7 @@ import {signal} from '../../app/ui.js';
 
 const drafts = new Map();
 
-/** What is typed beside an ask; kept while lists are read anew. */
+/** Return the text typed for a question as a signal; it survives a reload of the lists. */
 export function draftOf(id) {
   if (!drafts.has(id)) drafts.set(id, signal(''));
   return drafts.get(id);
@@ -15,7 +15,7 @@ export function draftOf(id) {
 
 export const isQuestion = (ask) => ask.kind === 'question';
 
-/** A question that is answered with words goes another way than a decision; without words its default holds. */
+/** Send a decision. An answer in words uses another endpoint; a question granted without words gets its default. */
 function sent(ask, granted, text) {
   const path = `/api/approvals/${ask.approval_id}`;
   if (isQuestion(ask) && granted && text) return post(`${path}/answer`, {answer: text});
@@ -27,7 +27,7 @@ function said(ask, granted, text) {
   return granted && text ? 'Answered.' : `It goes on with: ${ask.default}`;
 }
 
-/** Decide one ask. @returns {Promise<boolean>} whether it is decided */
+/** Decide one question. @returns {Promise<boolean>} true if it is decided */
 export async function decide(ask, granted, typed) {
   const text = typed.trim();
   if (isQuestion(ask) && granted && !text && !ask.default) {
@@ -41,7 +41,7 @@ export async function decide(ask, granted, typed) {
   return answer.ok;
 }
 
-/** Decide several at once, and say what could not be decided. @returns {Promise<boolean>} */
+/** Decide several questions at once, and report those that could not be decided. @returns {Promise<boolean>} */
 export async function decideAll(ids, granted, remark) {
   const answer = await post('/api/decisions', {approvals: ids, granted, remark: remark.trim()});
   status.reload();

@@ -1,4 +1,4 @@
-// What was decided before: by whom, when, and what was said.
+// Earlier decisions: who decided, when, and the answer.
 
 import {fault, get, useData} from '../../app/api.js';
 import {Button, Card, Empty, Loaded, Moment, Pill} from '../../app/parts.js';

@@ -1,4 +1,4 @@
-// Walking through the inbox by keyboard: one row after the other, asks before commits, and what each key does to it.
+// Keyboard control of the inbox: moves from row to row, questions before commits, and binds the action of each key.
 
 import {go} from '../../app/boot.js';
 import {useKeys} from '../../app/keys.js';
@@ -8,7 +8,8 @@ import {useRef, useSignal} from '../../app/ui.js';
 import {decide, draftOf} from './deciding.js';
 
 /**
- * Where one is: `at` is a signal of a row's name (`ask-3`, `commit-7`), `chosen` one of a set of ids of asks.
+ * The current position: `at` is a signal of a row's name (`ask-3`, `commit-7`), `chosen` a signal of a set of ids of
+ * questions.
  * @typedef {{at: object, chosen: object}} Walk
  */
 

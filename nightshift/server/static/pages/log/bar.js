@@ -1,4 +1,4 @@
-// The bar above the lines: filter, search, place, and what is done with the stream.
+// The bar above the lines: filter, search, jump to a time, and control of the stream.
 
 import {Button} from '../../app/parts.js';
 import {html, useEffect, useRef, useState} from '../../app/ui.js';
@@ -7,7 +7,7 @@ import {foundText} from './find.js';
 
 const TYPING_MS = 300;
 
-/** A labelled control in one line. */
+/** A labelled control on one line. */
 const Labelled = ({label, id, children}) => html`<span class="control"><label for=${id}>${label}</label>${children}</span>`;
 
 function Filters({open, workers}) {
@@ -81,7 +81,7 @@ function Place({open}) {
   </form>`;
 }
 
-/** All of it. */
+/** The whole bar. */
 export const Bar = ({model, finder, open, find, download, workers}) => html`
   <div class="logbar">
     <h1 class="unseen">Log</h1>

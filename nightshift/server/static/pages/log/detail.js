@@ -1,4 +1,4 @@
-// What more there is to a line, opened beneath it: its data, and what can be done with it.
+// Details of a line, opened below it: its data, and actions on it.
 
 import {fault, get} from '../../app/api.js';
 import {here} from '../../app/boot.js';
@@ -9,7 +9,7 @@ import {change, clear, isFiltered} from './filter.js';
 
 const FACTS = [['attempt', 'attempt'], ['iteration', 'iteration'], ['phase', 'phase'], ['worker', 'worker']];
 
-/** Open a row, or close it. */
+/** Open the details of a row, or close them. */
 export async function toggle(row, open) {
   const shown = row.querySelector('.detail');
   if (shown) {
@@ -61,7 +61,7 @@ function button(what, fn) {
   return made;
 }
 
-/** Put the address of a line, with what surrounds it, into the clipboard. */
+/** Copy the address of a line, which shows it with the lines around it, to the clipboard. */
 export async function copyLink(id) {
   const address = `${location.origin}${here('/logs')}#L${id}`;
   try {

@@ -1,4 +1,4 @@
-// What of the log is asked for: the filter, kept in the page's address so that it can be handed on.
+// The filter of the log, kept in the page's address so that it can be shared.
 
 import {signal} from '../../app/ui.js';
 
@@ -12,30 +12,30 @@ const read = () => {
   return Object.fromEntries(NAMES.map((name) => [name, given.get(name) ?? '']));
 };
 
-/** The filter that holds; texts, empty where nothing is asked. */
+/** The current filter; values are strings, empty for no filter. */
 export const filter = signal(read());
 
-/** Whether anything is filtered out. */
+/** True if the filter excludes lines. */
 export const isFiltered = () => Boolean(query().q || filter.value.level || filter.value.task || filter.value.worker
   || filter.value.kind);
 
-/** The filter as the API takes it; without a text, how to read the text means nothing. */
+/** Return the filter as parameters of the API, without the options of the text if there is no text. */
 export function query() {
   const {regex, inverse, ...rest} = filter.value;
   return rest.q ? {...rest, regex, inverse} : rest;
 }
 
-/** Change parts of the filter, and the address with it. */
+/** Change parts of the filter, and the address. */
 export function change(parts) {
   filter.value = {...filter.peek(), ...parts};
   const kept = Object.entries(filter.peek()).filter(([, value]) => value);
   history.replaceState(null, '', kept.length ? `?${new URLSearchParams(kept)}` : location.pathname);
 }
 
-/** Ask for everything. */
+/** Remove all filters. */
 export const clear = () => change(Object.fromEntries(NAMES.map((name) => [name, ''])));
 
-/** Whether the filter lets a line through, but for its text, which the server alone looks at. */
+/** Check whether a line passes the filter, except for the text, which only the server can match. */
 export function passes(line) {
   const {level, task, worker, kind} = filter.peek();
   return (!level || LEVELS.indexOf(line.level) >= LEVELS.indexOf(level)) && (!task || line.task_id === Number(task))

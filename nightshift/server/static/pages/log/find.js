@@ -1,4 +1,5 @@
-// Finding without filtering: what matches is marked, and one goes from match to match, beyond what is loaded too.
+// Search without filtering: matches are highlighted, and the user moves from match to match, also beyond the loaded
+// lines.
 
 import {get} from '../../app/api.js';
 import {toast} from '../../app/toasts.js';
@@ -10,13 +11,13 @@ import {idOf} from './view.js';
 const MARK = 'found';
 const MOST_ASKED = 50;
 
-/** The search within the lines. */
+/** The search in the lines. */
 export class Finder {
   /** @param {import('./model.js').LogModel} model */
   constructor(model) {
     this.model = model;
     this.text = signal('');
-    /** How many of the loaded lines match; null while nothing is sought. */
+    /** Number of loaded lines that match; null without a search. */
     this.matches = signal(null);
   }
 
@@ -41,7 +42,7 @@ export class Finder {
 
   fits(row) { return Boolean(row?.id) && said(row).textContent.toLowerCase().includes(this.wanted); }
 
-  /** Mark all matches in sight; the browser paints them without a change of the document. */
+  /** Highlight all visible matches; the browser paints them without a change to the document. */
   paint() {
     if (!('highlights' in CSS)) return;
     const box = this.view.box.getBoundingClientRect();
@@ -54,10 +55,10 @@ export class Finder {
   }
 
   /**
-   * The next match, downwards or upwards.
+   * Find the next match, downwards or upwards.
    * @param {number} step 1 or -1
-   * @param {number|null} from the line to start behind; null: what is in sight
-   * @returns {Promise<number|null>} its id
+   * @param {number|null} from id of the line after which to start; null starts at the visible lines
+   * @returns {Promise<number|null>} the id of its line
    */
   async next(step, from) {
     if (!this.wanted) return null;
@@ -88,11 +89,11 @@ export class Finder {
   }
 }
 
-/** What stands in the box about the matches. */
+/** Return the text beside the search field about the matches. */
 export const foundText = (matches, count) => (matches === null ? ''
   : `${matches} in ${counted(count, 'loaded line')}`);
 
-/** The message of a row; by hand, because a selector would take a hundred thousand rows some seconds. */
+/** Return the message element of a row. Without a selector, which would take seconds for a hundred thousand rows. */
 function said(row) {
   const last = row.lastElementChild;
   return last.className === 'detail' ? last.previousElementSibling : last;
@@ -105,7 +106,9 @@ function beside(row, step) {
   return section && (step > 0 ? section.firstElementChild : section.lastElementChild);
 }
 
-/** Where a search begins that has no line to start from: the end in the direction it comes from, within sight. */
+/**
+ * Return the visible row at which a search without a start line begins: the first one, or the last one when moving up.
+ */
 function edge(view, step) {
   const first = view.firstInSight();
   if (step > 0 || !first) return first;
@@ -115,7 +118,7 @@ function edge(view, step) {
   return one;
 }
 
-/** The places of a text in a row, across the pieces that its colours cut it into. */
+/** Return the ranges of a text in a row, across its text nodes. */
 function ranges(row, wanted) {
   if (!row.id) return [];
   const walker = document.createTreeWalker(said(row), NodeFilter.SHOW_TEXT);

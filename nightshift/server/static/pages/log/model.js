@@ -1,8 +1,8 @@
-// Which span of the log is shown: unbroken from its first id to its last, growing at both ends.
+// The shown span of the log: without gaps from its first id to its last, growing at both ends.
 //
-// While it is `live` its end is the end of the log. Lines that the stream brings are laid in at once where they follow
-// without a gap; otherwise, and where texts are filtered, the page asks for all that lies behind its last line. So
-// nothing is left out or shown twice, however the stream, the pages of the API and the clicks fall.
+// While the span is `live`, it ends at the end of the log. Lines of the stream are appended at once if they follow
+// without a gap. Otherwise, and if a text filter is set, the page requests all lines after its last one. So no line is
+// missing or shown twice, in whatever order the stream, the pages of the API and the clicks arrive.
 
 import {fault, get} from '../../app/api.js';
 import {after} from '../../app/boot.js';
@@ -18,7 +18,7 @@ const TOO_MANY = 2000;
 const FLUSH_MS = 40;
 const AHEAD_PX = 2000;
 
-/** The span that is shown, and what is done with it. */
+/** The shown span, and the actions on it. */
 export class LogModel {
   constructor() {
     this.view = null;
@@ -27,14 +27,14 @@ export class LogModel {
     this.newest = after ?? 0;
     this.waiting = [];
     this.busy = {older: false, newer: false};
-    /** Whether the end of the log is the end of what is shown. */
+    /** True if the shown span ends at the end of the log. */
     this.live = signal(true);
     this.paused = signal(false);
-    /** Whether the end is kept in sight. */
+    /** True if the view scrolls to the end as lines arrive. */
     this.following = signal(true);
-    /** How many lines came that were not seen. */
+    /** Number of lines that arrived and have not been seen. */
     this.unseen = signal(0);
-    /** How far back was looked: 1 is the start of the log. */
+    /** Id up to which the log was searched backwards: 1 is the start of the log. */
     this.start = signal(1);
     this.loading = signal(true);
     this.error = signal(null);
@@ -48,7 +48,7 @@ export class LogModel {
     this.heardOfGap();
   }
 
-  /** Show the end of the log, or what lies around a line or a time. @returns {Promise<boolean>} whether it did */
+  /** Show the end of the log, or the lines around a line or a time. @returns {Promise<boolean>} true on success */
   async open(place = {}) {
     const turn = ++this.turn;
     this.loading.value = true;
@@ -110,7 +110,7 @@ export class LogModel {
     }
   }
 
-  /** Whether a line of the stream follows what is shown, and may be laid in as it is. */
+  /** Check whether a line of the stream directly follows the shown span and can be appended. */
   isNext(line) {
     return this.live.peek() && !this.paused.peek() && !this.loading.peek() && !this.busy.newer && !query().q
       && line.id === this.last + 1;
@@ -130,14 +130,14 @@ export class LogModel {
     this.counted();
   }
 
-  /** Ask for what lies behind the last line, as long as the end is shown and is not reached. */
+  /** Request the lines after the last one until the end is reached, as long as the span is live. */
   async catchUp() {
     while (this.live.peek() && !this.paused.peek() && !this.loading.peek() && this.last < this.newest) {
       if (!await this.newer()) return;
     }
   }
 
-  /** Lay in the page behind the last line. @returns {Promise<boolean>} whether it came */
+  /** Append the page after the last line. @returns {Promise<boolean>} true on success */
   async newer() {
     if (this.busy.newer) return false;
     this.busy.newer = true;
@@ -156,7 +156,7 @@ export class LogModel {
 
   // ---- at the start
 
-  /** Lay in the page before the first line. */
+  /** Prepend the page before the first line. */
   async older() {
     if (this.busy.older || this.loading.peek() || this.first <= 1) return;
     this.busy.older = true;
@@ -175,21 +175,21 @@ export class LogModel {
     this.reach();
   }
 
-  /** Load what is about to come into sight. */
+  /** Load the lines that are about to become visible. */
   reach() {
     const {above, below} = this.view;
     if (above < AHEAD_PX) this.older();
     if (below < AHEAD_PX && !this.live.peek() && !this.paused.peek()) this.newer();
   }
 
-  // ---- what the owner wants
+  // ---- actions of the owner
 
   pause(isPaused = !this.paused.peek()) {
     this.paused.value = isPaused;
     if (!isPaused) this.goOn();
   }
 
-  /** Show all that came meanwhile; where that is very much, the end of it. */
+  /** Show all lines that arrived during the pause, or only the end if they are too many. */
   async goOn() {
     this.paused.value = false;
     if (!this.live.peek() || this.newest - this.last > TOO_MANY) await this.open();
@@ -210,7 +210,7 @@ export class LogModel {
     gap.subscribe((value) => {
       if (!value || value === seen) return;
       seen = value;
-      // What was asked for while nobody answered is asked for again.
+      // Repeat a request that failed while the connection was lost.
       if (this.error.peek()) this.open();
       else this.soon();
       setTimeout(() => this.view?.note(

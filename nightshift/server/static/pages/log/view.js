@@ -1,8 +1,9 @@
-// The lines as they stand on the page: sections of 250, which the browser need not lay out while they are out of sight.
+// The lines in the document: sections of 250 lines, which the browser does not lay out while they are out of sight.
 //
-// All lines are in the document, so the browser's own search finds them. What is laid in above must not move what is
-// being read: the first row in sight is held where it is. A browser keeps the layout of what was once in sight, which for
-// a hundred thousand lines is two gigabytes; so the layout of sections that were left long ago is thrown away.
+// All lines are in the document, so the browser's own search finds them. Lines inserted above must not move the lines
+// being read: the first visible row is kept in its position. A browser keeps the layout of every section that was ever
+// visible, which takes two gigabytes for a hundred thousand lines; so the layout of sections that were left long ago is
+// discarded.
 
 import {el, row} from '../../app/logline.js';
 
@@ -12,9 +13,9 @@ const LAID_OUT = 40;
 const ROW_PX = 21;
 const NEAR_PX = 30;
 
-/** The window onto the log. */
+/** The scrolling view of the log. */
 export class LogView {
-  /** @param {HTMLElement} box scrolls, and holds the sections alone */
+  /** @param {HTMLElement} box the scroll container, which contains only sections */
   constructor(box) {
     this.box = box;
     this.most = MOST_SECTIONS;
@@ -26,7 +27,7 @@ export class LogView {
 
   get isEmpty() { return this.box.childElementCount === 0; }
 
-  /** How far the sections reach beyond what is in sight, in pixels. */
+  /** Height of the content above the visible part, in pixels. */
   get above() { return this.box.scrollTop; }
 
   get below() { return this.box.scrollHeight - this.box.scrollTop - this.box.clientHeight; }
@@ -38,10 +39,13 @@ export class LogView {
 
   clear() { this.box.replaceChildren(); }
 
-  /** Scroll to the end: its section is always laid out (app/parts.css), so its height is known. */
+  /** Scroll to the end: the last section is always laid out (app/parts.css), so its height is known. */
   toEnd() { this.box.scrollTop = this.box.scrollHeight; }
 
-  /** Bring a row into the middle; again when sections that came into sight are higher than they were taken for. @returns {boolean} whether it is there */
+  /**
+   * Scroll a row to the middle; repeated, because sections that become visible may be higher than estimated. @returns
+   * {boolean} true if the row exists
+   */
   toRow(id, tries = 4) {
     const found = this.rowOf(id);
     if (!found) return false;
@@ -50,7 +54,7 @@ export class LogView {
     return true;
   }
 
-  /** Lay in lines at the end. @returns {number|null} the first id that is still there, where others had to go */
+  /** Append lines at the end. @returns {number|null} the first id that is left, if other lines had to be removed */
   append(lines) {
     let at = 0;
     while (at < lines.length) {
@@ -64,7 +68,7 @@ export class LogView {
     return this.trim(() => this.box.firstElementChild);
   }
 
-  /** Lay in lines at the start. @returns {number|null} the last id that is still there, where others had to go */
+  /** Insert lines at the start. @returns {number|null} the last id that is left, if other lines had to be removed */
   prepend(lines) {
     const made = [];
     for (let end = lines.length; end > 0; end -= SECTION) {
@@ -76,11 +80,11 @@ export class LogView {
     return this.trim(() => this.box.lastElementChild);
   }
 
-  /** Do what changes heights above, and keep the row that is read where it is. */
+  /** Apply a change of heights above, and keep the first visible row in its position. */
   held(change) {
     const anchor = this.firstInSight();
     const before = anchor?.getBoundingClientRect().top;
-    // The browser's own anchoring does not work at the very top, and must not do its part a second time.
+    // Switch off the browser's own scroll anchoring: it does not work at the very top, and would correct a second time.
     this.box.style.overflowAnchor = 'none';
     change();
     if (anchor) this.box.scrollTop += anchor.getBoundingClientRect().top - before;
@@ -93,7 +97,7 @@ export class LogView {
     return shown && ([...shown.children].find((each) => each.getBoundingClientRect().bottom > top) ?? null);
   }
 
-  /** A section came into sight, or went; the newest stand last. */
+  /** Handle a section that became visible or hidden; `laidOut` keeps the newest last. */
   changed({target, skipped}) {
     if (skipped) return;
     this.laidOut.delete(target);
@@ -104,7 +108,7 @@ export class LogView {
     setTimeout(() => this.release(left.filter((each) => each.isConnected)));
   }
 
-  /** Throw the layout of sections away: only what is not displayed at all loses it. Nothing of it is painted. */
+  /** Discard the layout of sections by hiding them for a moment, the only way to do so. Nothing of this is painted. */
   release(sections) {
     const top = this.box.scrollTop;
     this.box.style.overflowAnchor = 'none';
@@ -128,7 +132,7 @@ export class LogView {
     return idOf(kept === this.box.firstElementChild ? kept.firstElementChild : kept.lastElementChild);
   }
 
-  /** A remark between the lines. */
+  /** Add a note between the lines. */
   note(text) {
     const last = this.box.lastElementChild;
     if (!last) return;
@@ -137,7 +141,7 @@ export class LogView {
   }
 }
 
-/** The id of the line in a row; of a remark, that of the line before it. */
+/** Return the id of the line in a row; for a note, that of the line before it. */
 export function idOf(made) {
   let one = made;
   while (one && !one.id) one = one.previousElementSibling;

@@ -1,4 +1,4 @@
-// Lessons out to a file, and in from one.
+// Export of lessons to a file, and import from a file.
 
 import {fault, post} from '../../app/api.js';
 import {Dialog} from '../../app/parts.js';

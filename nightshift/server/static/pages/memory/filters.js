@@ -1,4 +1,4 @@
-// The search for lessons: by words or by meaning, and what narrows it.
+// The search for lessons by words or by meaning, and its filters.
 
 import {html, useEffect, useRef, useSignal} from '../../app/ui.js';
 import {want, wanted} from './model.js';
@@ -27,7 +27,7 @@ function Search() {
     mode.value = next;
     if (typed.peek().trim()) send();
   };
-  // What is wanted may be reset from elsewhere.
+  // Empty the field when other code resets the search.
   useEffect(() => wanted.subscribe(({text, like}) => { if (!text && !like && !timer.current) typed.value = ''; }), []);
   return html`<div class="search">
     <input type="search" data-search class="wide" maxlength="400" value=${typed.value} onInput=${soon} aria-label="Search lessons"

@@ -1,4 +1,4 @@
-// One lesson in full: what failed, its fix, what it is worth, and where it was used.
+// One lesson in full: the failure, its fix, its measured value, and where it was used.
 
 import {post, fault, useData} from '../../app/api.js';
 import {Button, Dialog, Empty, Loaded, Moment, Pill, confirmed} from '../../app/parts.js';

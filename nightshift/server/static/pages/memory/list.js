@@ -1,4 +1,4 @@
-// The lessons as a table: what each says, its effect, and how often it was used.
+// The lessons as a table: the text, the effect and the number of uses of each.
 
 import {Moment, Pill} from '../../app/parts.js';
 import {Table} from '../../app/table.js';
@@ -15,7 +15,7 @@ export const State = ({state}) => html`<${Pill} status=${STATES[state]}>${SAID[s
 
 const rate = ({part, whole}) => (whole ? `${part} of ${whole}` : '–');
 
-/** What a lesson changes, in words and as a mark. */
+/** The measured effect of a lesson, as a text and as a mark. */
 export function Effect({lesson}) {
   const told = `solved with it ${rate(lesson.shown)}, without ${rate(lesson.withheld)}`;
   if (!lesson.uplift) return html`<span class="hint still" title=${told}>${lesson.shown.whole ? `${rate(lesson.shown)} with it` : 'not known'}</span>`;

@@ -1,4 +1,4 @@
-// Which lessons are wanted, and which one is open: kept in the address, so that it can be shared and gone back to.
+// The filter of lessons and the open lesson, kept in the address, so that links and the back button work.
 
 import {computed, effect, signal} from '../../app/ui.js';
 
@@ -7,13 +7,13 @@ const FIELDS = ['text', 'like', 'kind', 'state', 'language', 'repo', 'order', 'o
 
 const given = new URLSearchParams(location.search);
 
-/** What is asked for, by the names of `/api/lessons`. */
+/** The current filter, by parameter names of `/api/lessons`. */
 export const wanted = signal(Object.fromEntries(FIELDS.filter((name) => given.get(name)).map((name) => [name, given.get(name)])));
 
-/** The lesson that is open, or null. */
+/** Id of the open lesson, or null. */
 export const shown = signal(given.get('lesson'));
 
-/** What is sent. */
+/** The parameters of the request. */
 export const query = computed(() => ({
   ...wanted.value, limit: LIMIT, offset: Number(wanted.value.offset) || undefined,
 }));
@@ -22,7 +22,9 @@ const filters = () => FIELDS.filter((name) => name !== 'offset' && name !== 'ord
 
 export const isFiltered = () => filters().some((name) => wanted.value[name]);
 
-/** Change some of what is wanted; the list begins anew. A search by meaning and one by words exclude each other. */
+/**
+ * Change parts of the filter, and return to the first page. Search by meaning and search by words exclude each other.
+ */
 export function want(change) {
   const next = {...wanted.peek(), offset: undefined, ...change};
   wanted.value = Object.fromEntries(Object.entries(next).filter(([, value]) => value));

@@ -1,19 +1,19 @@
-// An estimate with its interval, as a mark on a line with zero in its middle.
+// An estimate with its interval, as a mark on a line with zero in the middle.
 
 import {html} from '../../app/ui.js';
 
 const WIDTH = 120;
 const HEIGHT = 18;
 
-/** What an interval says: it is `good` or `bad` where zero lies outside, and may be chance otherwise. */
+/** Return `good` or `bad` if zero is outside of the interval, else an empty string: the effect may be chance. */
 export function verdict(found, lessIsBetter = false) {
   if (!found || (found.low <= 0 && found.high >= 0)) return '';
   return (found.estimate > 0) === lessIsBetter ? 'bad' : 'good';
 }
 
 /**
- * @param {{found: {estimate: number, low: number, high: number}, most: number, label: string, lessIsBetter?: boolean}} props
- *   `most` is the value at both ends of the line
+ * @param {{found: {estimate: number, low: number, high: number}, most: number, label: string, lessIsBetter?: boolean}}
+ * props `most` is the absolute value at both ends of the line
  */
 export function Range({found, most, label, lessIsBetter = false, width = WIDTH}) {
   const x = (value) => (Math.max(-1, Math.min(1, value / (most || 1))) + 1) / 2 * (width - 8) + 4;

@@ -1,4 +1,4 @@
-// What memory as a whole is worth: attempts with lessons beside those that saw none by lot, with how sure that is.
+// The measured value of memory: attempts with lessons compared with a random control group, with confidence intervals.
 
 import {Count, Sparkline} from '../../app/parts.js';
 import {counted, grouped, percent} from '../../app/text.js';

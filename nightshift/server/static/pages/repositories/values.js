@@ -1,4 +1,4 @@
-// Values of repositories as texts, and texts as values; what is wrong with them the API says.
+// Converts values of repositories to texts and back; the API validates them.
 
 export const NONE = 'none';
 const COMMAND = 'test_command';
@@ -9,14 +9,14 @@ const PART = /"([^"]*)"|'([^']*)'|(\S+)/g;
 
 const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : word.includes("'") ? `"${word}"` : `'${word}'`);
 
-/** A value as it is typed. */
+/** Return the text for a value. */
 export function spelled(name, value) {
   if (typeof value === 'boolean') return value ? 'on' : 'off';
   if (!Array.isArray(value)) return String(value);
   return name === COMMAND ? value.map(quoted).join(' ') : value.join(', ') || NONE;
 }
 
-/** What the API is sent for a text; an empty one takes the value back. */
+/** Return the value for a text, as sent to the API; an empty text resets the value. */
 export function read(name, text) {
   const said = text.trim();
   if (!said) return null;

@@ -1,4 +1,4 @@
-// Where one is in the stack, and what is done to the commit there.
+// The position in the stack, and the actions on its current commit.
 
 import {fault, post} from '../../app/api.js';
 import {confirmed} from '../../app/dialogs.js';
@@ -7,10 +7,10 @@ import {markRead} from '../../app/reads.js';
 import {UNDO_MS, status, toast} from '../../app/shell.js';
 import {html, useRef, useSignal} from '../../app/ui.js';
 
-/** Whether nothing is left to decide about a commit: it was read, reverted or discarded. */
+/** True if nothing is left to decide about a commit: it was read, reverted or discarded. */
 export const isSettled = (commit) => Boolean(commit.discarded_at || (commit.label !== 'draft' && (commit.reviewed_at || commit.reverted_by)));
 
-/** The rows as they stood, with what is known of them now; what is new comes below, so that nothing moves under the eyes. */
+/** Return the rows in their old order with new data; new rows are added below, so that the list does not move. */
 function kept(before, found) {
   const now = new Map(found.map((commit) => [commit.id, commit]));
   const known = new Set(before.map(({id}) => id));
@@ -26,7 +26,7 @@ async function sendRevert(commit, reapply, force = false) {
   return answer;
 }
 
-/** Revert after asking; `mark` notes by which commit, and null once that was undone. */
+/** Revert a commit after a confirmation; `mark` receives the reverting commit, and null after an undo. */
 async function revert(commit, mark) {
   const isSure = await confirmed({
     title: `Revert “${commit.subject}”?`,
@@ -53,8 +53,8 @@ async function revert(commit, mark) {
 }
 
 /**
- * @param {object[]} found rows of `/api/commits`, the riskiest first
- * @param {() => Promise<void>} reload asks for them again
+ * @param {object[]} found rows of `/api/commits`, riskiest first
+ * @param {() => Promise<void>} reload requests the rows again
  */
 export function useStack(found, reload) {
   const rows = useRef([]);
@@ -77,7 +77,7 @@ export function useStack(found, reload) {
   const now = useRef(null);
   now.current = {all, place, commit};
   const step = (by) => () => go(now.current.all[now.current.place + by]);
-  /** The next one that waits, looked for downwards and then from above. */
+  /** Go to the next unsettled commit below, else to the first one from the top. */
   const goOn = () => {
     const {all: those, place: from} = now.current;
     const after = [...those.slice(from + 1), ...those.slice(0, from)];

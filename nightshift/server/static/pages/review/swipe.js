@@ -1,10 +1,11 @@
-// Swiping over a page with a finger.
+// Swipe gestures on a page.
 
 const FAR_PX = 60;
 
 /**
- * Listeners for an element. A swipe is wide and flat; one that begins where something scrolls sideways is not ours.
- * @param {{left: () => void, right: () => void}} work what each direction does
+ * Return touch listeners for an element. A swipe is long and nearly horizontal; it does not begin on content that
+ * scrolls sideways.
+ * @param {{left: () => void, right: () => void}} work the action for each direction
  */
 export function swipes({left, right}) {
   let from = null;

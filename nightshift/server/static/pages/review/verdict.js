@@ -1,4 +1,4 @@
-// What vouches for a commit and what speaks against it: its rank with the reasons, its tests, its findings.
+// Evidence for and against a commit: its risk with the reasons, its tests, its findings.
 
 import {Copy, Lines, quoted} from '../../app/copy.js';
 import {DraftFacts, isDraft, testsOf} from '../../app/draft.js';
@@ -14,7 +14,7 @@ const WORTH = {
 };
 const TONE = {high: 'failed', medium: 'warn', low: ''};
 
-/** How much it asks to be read, in a word. */
+/** The level of risk in one word. */
 export const Level = ({risk}) => html`<${Pill} status=${TONE[risk.level]} title=${`${counted(risk.points, 'point')} of risk`}>${risk.level}<//>`;
 
 const Reason = ({reason}) => html`<li><span class="points number">${reason.points}</span><span>${reason.text}<small>${reason.why}</small></span></li>`;

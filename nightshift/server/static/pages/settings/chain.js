@@ -1,4 +1,4 @@
-// The backends of models: whether each answers with what is typed now, saved or not.
+// The model backends: tests whether each answers with the current input, saved or not.
 
 import {fault, post} from '../../app/api.js';
 import {Button, Dot, Span} from '../../app/parts.js';
@@ -15,7 +15,7 @@ const BACKENDS = [
 const FILES = {gpt4all: 'gpt4all_model_path', llama_cpp: 'llama_cpp_model_path'};
 const OFFERED = 12;
 
-/** The model that `model_name` gives a backend. */
+/** Return the model that the setting `model_name` assigns to a backend. */
 function modelOf(backend) {
   const row = rowOf('model_name');
   const named = String(shown(row)).split(',').map((each) => each.trim().split('='));

@@ -1,4 +1,4 @@
-// The control of a setting, by the kind of its value.
+// The form control of a setting, by the kind of its value.
 
 import {Button} from '../../app/parts.js';
 import {html} from '../../app/ui.js';
@@ -33,7 +33,7 @@ const List = ({row, tied}) => html`<textarea class="code" spellcheck="false" row
 const Secret = ({row, tied}) => html`<input type="password" autocomplete="new-password" spellcheck="false" ...${tied}
   value=${shown(row) ?? ''} placeholder=${row.is_set ? 'set; type to replace it' : 'not set'} onInput=${heard(row)} />`;
 
-/** Rows of a name and what belongs to it; `parts` are the fields behind the name, each with what it is called. */
+/** Rows of a name with its values; `parts` are pairs of a field and its label, in order after the name. */
 function Rows({row, parts, named}) {
   const all = shown(row);
   const put = (at, more) => edit(row, all.map((each, index) => (index === at ? {...each, ...more} : each)));
@@ -57,7 +57,7 @@ const KINDS = {
   list: List, mapping: Mapping, prices: Prices,
 };
 
-/** Kinds whose control is several fields, which a label cannot belong to. */
+/** Kinds whose control consists of several fields, so that no `label` element can refer to it. */
 export const GROUPS = new Set(['choices', 'mapping', 'prices']);
 
 export const Control = ({row, tied}) => html`<${KINDS[row.kind]} row=${row} tied=${tied} />`;

@@ -1,4 +1,4 @@
-// The effective settings, to read and to copy.
+// The effective settings as text, for reading and copying.
 
 import {Button, Dialog} from '../../app/parts.js';
 import {html, useState} from '../../app/ui.js';

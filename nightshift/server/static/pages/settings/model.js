@@ -1,4 +1,4 @@
-// What is known of the settings, what was typed and is not saved yet, and what would come of it.
+// State of the settings page: the settings, unsaved drafts, and the expected result of saving them.
 
 import {fault, put, source} from '../../app/api.js';
 import {gently} from '../../app/live.js';
@@ -6,24 +6,24 @@ import {toast} from '../../app/shell.js';
 import {computed, signal} from '../../app/ui.js';
 import {same, typed, written} from './values.js';
 
-/** `/api/settings`. */
+/** The answer of `/api/settings`. */
 export const known = source('/api/settings');
 
-/** A draft that lets config.yaml decide again; JSON leaves it out. */
+/** A draft that removes the override, so that config.yaml applies again; JSON leaves symbols out. */
 export const REMOVE = Symbol('remove');
 
-/** By name what was typed; null puts a setting back to its default. */
+/** Drafts by name; null resets a setting to its default. */
 export const drafts = signal({});
 
 const NOTHING = {diff: [], faults: {}, changed: [], later: []};
 
-/** What a dry run says of the drafts: the lines that would change, and why some would be refused. */
+/** Result of a dry run of the drafts: the lines that would change, and why some drafts would be refused. */
 export const outlook = signal(NOTHING);
 
-/** Why the last try to save failed; empty when it did not. */
+/** Why the last attempt to save failed; empty if it did not. */
 export const refused = signal('');
 
-/** The names of what would be written. */
+/** Names of the settings that saving would write. */
 export const drafted = computed(() => {
   const all = drafts.value;
   return (known.data?.settings ?? []).filter((row) => row.name in all && isNews(row, all[row.name])).map(({name}) => name);
@@ -33,20 +33,20 @@ const rows = () => known.peek()?.settings ?? [];
 
 export const rowOf = (name) => (known.data?.settings ?? []).find((row) => row.name === name);
 
-/** What the sources say, which a restart may still have to put in force. */
+/** Return the saved value, which may take effect only after a restart. */
 export const saved = (row) => (row.waits ? row.next : row.value);
 
-/** What stands in a setting's control. */
+/** Return the content of a setting's control. */
 export function shown(row) {
   const all = drafts.value;
   if (!(row.name in all) || all[row.name] === REMOVE) return row.veiled ? '' : typed(row, saved(row));
   return all[row.name] === null ? typed(row, row.default) : all[row.name];
 }
 
-/** Whether something else than the default holds or is typed. */
+/** True if the setting differs from the default or has a draft. */
 export const isChanged = (row) => row.name in drafts.value || row.origin !== 'default';
 
-/** Whether the files decide about a setting, and say something else than the default. */
+/** True if a file sets the setting to something other than the default. */
 export const isSet = (row) => ['config.yaml', 'page'].includes(row.origin)
   && (row.kind === 'secret' ? row.is_set : row.veiled || !same(saved(row), row.default));
 
@@ -58,10 +58,10 @@ function isNews(row, draft) {
   return value === null ? isSet(row) : row.veiled ? draft !== '' : !same(value, saved(row));
 }
 
-/** Whether a line was added that is still empty. */
+/** True if a row was added whose name is still empty. */
 const isBegun = (row, draft) => Array.isArray(draft) && draft.some(({key}) => key === '');
 
-/** Type something, or go back to the default (null) or to what config.yaml says (REMOVE). */
+/** Set a draft: a value, null for the default, or REMOVE for the value of config.yaml. */
 export function edit(row, draft) {
   const {[row.name]: _, ...others} = drafts.peek();
   drafts.value = isNews(row, draft) || isBegun(row, draft) ? {...others, [row.name]: draft} : others;
@@ -80,7 +80,7 @@ export function undoAll() {
   look();
 }
 
-/** What would be sent. */
+/** Return the request body for the drafts. */
 export function body() {
   const all = drafts.peek();
   const named = rows().filter(({name}) => drafted.peek().includes(name));
@@ -108,7 +108,7 @@ async function ask() {
 
 const look = gently(ask, 250);
 
-/** Read the settings again, and forget drafts that have become true meanwhile. */
+/** Read the settings again, and drop drafts that are equal to the new values. */
 export async function reread() {
   await known.reload();
   const all = drafts.peek();

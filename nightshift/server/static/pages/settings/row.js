@@ -1,4 +1,4 @@
-// One setting: what it is, where its value comes from, its control, and what is wrong with what was typed.
+// One setting: its description, the source of its value, its control, and the error in its draft.
 
 import {Button, Pill} from '../../app/parts.js';
 import {classes, html} from '../../app/ui.js';
@@ -19,7 +19,7 @@ const Badges = ({row}) => html`<span class="badges">
   ${row.takes === 'restart' ? html`<${Pill} status="quiet" title="a change takes effect after a restart of the daemon">restart<//>` : null}
   ${row.name in drafts.value ? html`<${Pill} status="running">unsaved<//>` : null}</span>`;
 
-/** Why it cannot be changed here; empty where it can. */
+/** Return why the setting cannot be changed here; empty if it can. */
 const locked = (row) => (row.by_hand ? `Changed in config.yaml alone, because ${row.by_hand}.` : row.fixed && `${row.fixed[0].toUpperCase()}${row.fixed.slice(1)}.`);
 
 function Foot({row}) {

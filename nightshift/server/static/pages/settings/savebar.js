@@ -1,4 +1,4 @@
-// What is not saved yet: how much it is, the lines that would be written, and what to do with it.
+// The bar for unsaved changes: their number, the lines that would be written, and buttons to save or undo them.
 
 import {Button, Diff} from '../../app/parts.js';
 import {counted} from '../../app/text.js';

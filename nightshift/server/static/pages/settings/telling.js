@@ -1,4 +1,4 @@
-// Ways of being told: a test notice.
+// Notification channels: sends a test notice.
 
 import {fault, post} from '../../app/api.js';
 import {Button} from '../../app/parts.js';

@@ -1,4 +1,4 @@
-// A sentence in which words between backticks are code.
+// A sentence in which text in backticks is shown as code.
 
 import {html} from '../../app/ui.js';
 

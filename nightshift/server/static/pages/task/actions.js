@@ -1,4 +1,4 @@
-// What can be done with a task: say something to it, cancel, retry, fork, and with its commit: read, revert, reapply.
+// Actions on a task: send a message, cancel, retry, fork; and on its commit: revert, reapply.
 
 import {fault, post} from '../../app/api.js';
 import {ModelField} from '../../app/model_field.js';
@@ -8,12 +8,12 @@ import {toast} from '../../app/shell.js';
 import {html, signal, useState} from '../../app/ui.js';
 import {Say, SayButton} from './say.js';
 
-/** The step from which a fork is being made: `{attempt, step_no}`, or null. */
+/** The step to fork from: `{attempt, step_no}`, `{}` for the default, or null while no fork is being made. */
 export const forking = signal(null);
 
 const UNENDED = new Set(['queued', 'scheduled', 'blocked', 'shared', 'running', 'waiting']);
 
-/** The buttons at the right of the head. */
+/** The buttons on the right of the page's head. */
 export function Actions({task, course, reload}) {
   const canFork = course?.tries.some((each) => each.steps.length);
   return html`<div class="actions">
@@ -26,7 +26,7 @@ export function Actions({task, course, reload}) {
   </div>`;
 }
 
-/** A new task that begins where this one was. */
+/** The dialog for a new task that starts from a step of this one. */
 function Fork({task, course, reload}) {
   const from = forking.value;
   const close = () => { forking.value = null; };
@@ -61,9 +61,9 @@ function ForkForm({task, course, from, close, reload}) {
     <footer><${Button} onClick=${close}>Do not fork<//><${Button} sends kind="main" onClick=${send}>Fork task<//></footer>`;
 }
 
-/** Reverts what was integrated, or reapplies it: asks first, and says what the tests say. */
+/** Reverts the task's integrated work, or reapplies it: asks for confirmation, and shows the result of the tests. */
 export function Revert({task, isTaken}) {
-  // What was asked for stays while the dialog is open, whatever happens to the commit meanwhile.
+  // Fixed while the dialog is open, even if the commit's state changes meanwhile.
   const [open, setOpen] = useState(null);
   const reapply = open?.reapply ?? isTaken;
   const [force, setForce] = useState(false);

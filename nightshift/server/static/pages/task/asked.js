@@ -1,4 +1,4 @@
-// What was asked for: the owner's words, files and tests, and what he decided on the way.
+// The request: the owner's description, files and tests, and the owner's decisions during the task.
 
 import {address} from '../../app/api.js';
 import {Moment, Pill} from '../../app/parts.js';

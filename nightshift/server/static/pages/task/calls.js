@@ -15,7 +15,7 @@ function Part({part}) {
     <pre class="wrap" tabindex="0">${text || '(empty)'}</pre></details>`;
 }
 
-/** A call whose texts did not come along is asked for alone. */
+/** Request a call separately if its texts were left out. */
 function useAlone(task, detail, call) {
   const [state, setState] = useState({call, error: ''});
   const shown = state.call.call_no === call.call_no && state.call.parts.length >= call.parts.length ? state.call : call;

@@ -1,4 +1,4 @@
-// The commits of a task: where each went, how to look at it, and what its owner made of it.
+// The commits of a task: where each is, the command that shows it, and the owner's actions on it.
 
 import {Copy, Lines, quoted} from '../../app/copy.js';
 import {DraftFacts, isDraft, testsOf} from '../../app/draft.js';
@@ -41,7 +41,7 @@ function Row({task, commit, isNewest}) {
   </li>`;
 }
 
-/** What an attempt left that ended without a commit. */
+/** The draft of an attempt that ended without a commit. */
 const Draft = ({task, commit}) => html`<li class="draft">
   <div class="commit"><code>${commit.commit.slice(0, 12)}</code><${Copy} text=${commit.commit} what="the commit's id" />
     <span>on <b>${commit.branch}</b></span><${Pill} status="warn">draft<//><span>${testsOf(commit)}</span>

@@ -1,4 +1,5 @@
-// The course of a task: its attempts, and of one each iteration as a strip of its phases, to scale, with rows that open.
+// The course of a task: its attempts, and each iteration of one attempt as a strip of phases drawn to scale, with steps
+// that open.
 
 import {Count, Empty, Moment, Money, Span, Tabs} from '../../app/parts.js';
 import {useKeys} from '../../app/keys.js';
@@ -8,15 +9,15 @@ import {Writing, callOf} from '../../app/writing.js';
 import {go, place, toggle} from './place.js';
 import {Step} from './step.js';
 
-/** Whether the newest step is opened as soon as it has finished. */
+/** True to open each new step as soon as it has finished. */
 export const following = signal(false);
 
-/** The step that j and k stand on, by its number. */
+/** Number of the step that j and k have selected. */
 const at = signal(null);
 
 const isOpen = (step) => place.value.step === step.step_no && (place.value.attempt ?? step.attempt) === step.attempt;
 
-/** The phases of an iteration, each as wide as it took long. */
+/** The phases of an iteration, each with a width proportional to its duration. */
 function Strip({each, longest}) {
   const whole = each.phases.reduce((sum, run) => sum + run.duration_s, 0) || 1;
   const said = each.phases.map((run) => `${words(run.phase)} ${duration(run.duration_s)}`).join(', ');
@@ -29,7 +30,7 @@ function Strip({each, longest}) {
 const Tests = ({row}) => (row.total === null ? html`<span class="tests"></span>` : html`<span class=${classes('tests', row.failed ? 'bad' : 'good')}
   title=${`${row.passed} of ${row.total} tests passed`}>${row.passed}/${row.total}</span>`);
 
-/** What is out of the ordinary about a step. */
+/** Flags for anything unusual about a step. */
 function Flags({step}) {
   const {prompt} = step;
   const full = prompt && prompt.limit ? prompt.tokens / prompt.limit : 0;
@@ -69,7 +70,7 @@ const MARKED = {WARNING: 'warn', ERROR: 'bad'};
 const Mark = ({mark}) => html`<li class="mark"><span class=${classes('flag', MARKED[mark.level])}>${words(mark.event)}</span>
   <span class="note">${mark.message}</span><span class="took"><${Moment} at=${mark.at} form="clock" /></span></li>`;
 
-/** Steps and marks of an iteration in the order of time. */
+/** Return the steps and marks of an iteration in order of time. */
 function inOrder(steps, marks) {
   const rows = [...steps.map((step) => ({at: step.started_at, step})), ...marks.map((mark) => ({at: mark.at, mark}))];
   return rows.sort((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : one.step ? -1 : 1));
@@ -107,7 +108,7 @@ function Running({task, running}) {
   </li>`;
 }
 
-/** j and k walk over the steps, Enter opens the one that they stand on. */
+/** Bind keys: j and k move over the steps, Enter opens the selected one. */
 function useSteps(steps) {
   const now = useRef(steps);
   now.current = steps;
@@ -133,7 +134,7 @@ function useSteps(steps) {
   });
 }
 
-/** Keep the newest step open while it is wished; where nobody wishes it, nothing moves. */
+/** Keep the newest step open while `following` is on; otherwise nothing moves. */
 function useFollowing(newest) {
   useEffect(() => {
     if (!following.value || !newest) return;
@@ -142,7 +143,7 @@ function useFollowing(newest) {
   }, [newest?.step_no, newest?.attempt, following.value]);
 }
 
-/** A link into the page is followed once its step is there. */
+/** Scroll to the step in the address once it is drawn. */
 function useArrival() {
   const isFresh = useRef(true);
   useEffect(() => {
@@ -158,7 +159,7 @@ const Attempts = ({course}) => (course.attempts.length < 2 ? null : html`
     html`Attempt ${each.attempt} <small>${counted(each.iterations, 'iteration')}, ${duration(each.duration_s)}</small>`])}
     onChoose=${(name) => go({attempt: Number(name), iteration: null, step: null, tab: '', item: ''})} />`);
 
-/** The attempt that is shown, iteration by iteration. */
+/** The shown attempt, iteration by iteration. */
 export function Course({task, course}) {
   const steps = useMemo(() => course.tries.flatMap((each) => each.steps), [course]);
   useSteps(steps);
@@ -175,7 +176,7 @@ export function Course({task, course}) {
     ${running && !course.tries.length ? html`<ol class="course"><${Running} task=${task} running=${running} /></ol>` : null}`;
 }
 
-/** The marks of each iteration: those behind its begin and before the next one's. */
+/** Return the marks of each iteration: those from its begin to the begin of the next one. */
 function marksOf(course) {
   const mine = course.marks.filter((mark) => (mark.attempt ?? course.attempt) === course.attempt);
   const begins = course.tries.map((each) => each.started_at);

@@ -1,18 +1,18 @@
-// Files as they were after a step, or as they came with the task.
+// Files as they were after a step, or as submitted with the task.
 
 import {address, useData} from '../../app/api.js';
 import {Code, Loaded} from '../../app/parts.js';
 import {counted} from '../../app/text.js';
 import {classes, html, useState} from '../../app/ui.js';
 
-/** A file's text, with the highlighting of the server. */
+/** The text of a file, highlighted by the server. */
 export function Text({path}) {
   const found = useData(path);
   return html`<${Loaded} of=${found}>${(file) => (file.told ? html`<p class="hint">${file.told}</p>`
     : html`<${Code} lines=${file.lines.at(-1)?.length ? file.lines : file.lines.slice(0, -1)} label=${file.path} />`)}<//>`;
 }
 
-/** A list of files; the chosen one is shown beside it. */
+/** A list of files; the chosen file is shown beside it. */
 export function Browser({files, addressOf}) {
   const [chosen, setChosen] = useState(files.find((file) => file.here)?.path ?? files[0].path);
   return html`<div class="browser"><ul class="plain">${files.map((file) => html`<li key=${file.path}>

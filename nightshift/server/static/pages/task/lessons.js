@@ -1,4 +1,4 @@
-// The lessons that were near to a task's attempts: those that were shown, and those that were left out by lot.
+// The lessons close to a task's attempts: those that were shown, and those that were withheld at random.
 
 import {Empty} from '../../app/parts.js';
 import {words} from '../../app/text.js';

@@ -1,21 +1,21 @@
-// Where on the page one is. It stands in the address, so that a step, a test or a file can be handed on as a link.
+// The position on the page. It is part of the address, so that a step, a test or a file can be shared as a link.
 
 import {signal} from '../../app/ui.js';
 
-/** The parts of the page besides its course. */
+/** The parts of the page, except for the course. */
 export const PARTS = ['change', 'lessons', 'asked', 'log'];
 
 /**
- * `part` is what is shown; of the course, `attempt` (null is the newest), the open `step` of it with its iteration, the step's
- * `tab`, and in that a test or a file (`item`).
+ * `part` is the shown part. For the course, `attempt` is the shown attempt (null is the newest), `step` and `iteration`
+ * are the open step and its iteration, `tab` is the step's tab, and `item` is a test or a file in this tab.
  * @typedef {{part: string, attempt: number|null, iteration: number|null, step: number|null, tab: string, item: string}}
- *   Place
+ * Place
  */
 
 const NOWHERE = {part: 'course', attempt: null, iteration: null, step: null, tab: '', item: ''};
 const COURSE = /^(\d+)(?:-(\d+)-(\d+))?$/;
 
-/** Read `#change`, `#2` or `#2-3-14/tests/test_a.py::test_b`. @returns {Place} */
+/** Parse `#change`, `#2` or `#2-3-14/tests/test_a.py::test_b`. @returns {Place} */
 export function parsed(hash) {
   const [head, tab = '', ...item] = hash.replace(/^#/, '').split('/');
   if (PARTS.includes(head)) return {...NOWHERE, part: head};
@@ -33,7 +33,7 @@ function decoded(text) {
   }
 }
 
-/** The address of a place. @param {Place} at */
+/** Return the fragment for a position. @param {Place} at */
 export function written({part, attempt, iteration, step, tab, item}) {
   if (part !== 'course') return `#${part}`;
   if (attempt === null) return '#';
@@ -42,16 +42,16 @@ export function written({part, attempt, iteration, step, tab, item}) {
   return `#${attempt}-${iteration}-${step}${more ? `/${more}` : ''}`;
 }
 
-/** Where one is now. */
+/** The current position. */
 export const place = signal(parsed(location.hash));
 
-/** Go elsewhere on the page; the address follows, the history does not grow. */
+/** Change the position; the address is replaced, without a new history entry. */
 export function go(parts) {
   place.value = {...place.peek(), ...parts};
   history.replaceState(null, '', written(place.peek()));
 }
 
-/** Open a step, or close it where it is open. */
+/** Open a step, or close it if it is open. */
 export function toggle(step) {
   const {attempt, step: open} = place.peek();
   const isOpen = open === step.step_no && (attempt ?? step.attempt) === step.attempt;

@@ -1,4 +1,4 @@
-// One step, opened: what happened, the prompts and replies, what it changed, its tests, and the log of its time.
+// One open step: what happened, prompts and replies, its changes, its tests, and the log lines of that time.
 
 import {address, useData} from '../../app/api.js';
 import {Button, Empty, Loaded, Tabs} from '../../app/parts.js';
@@ -15,7 +15,10 @@ import {Tools} from './tools.js';
 
 const FIRST = {CODING: 'change', TESTING: 'tests'};
 
-/** @param {{task: object, step: object}} props the step is a row of the timeline; `unfinished` while it runs, `isEmpty` while that has no reply yet */
+/**
+ * @param {{task: object, step: object}} props `step` is a row of the timeline; `unfinished` while it runs, `isEmpty`
+ * while it has no reply yet
+ */
 export function Step({task, step}) {
   const path = `/api/task/${task.task_id}/step/${step.attempt}/${step.step_no}`;
   const kinds = step.unfinished ? (line) => line.task_id === task.task_id : undefined;
@@ -37,7 +40,7 @@ function Detail({task, step, detail}) {
   </div>`;
 }
 
-/** The tabs that have something to show. */
+/** Return the tabs that are not empty. */
 function tabsOf(detail) {
   const {step, calls, tools, files, verdict, lines} = detail;
   return [
@@ -104,7 +107,7 @@ function Happened({detail}) {
     ${Object.keys(packages).length ? html`<p class="hint">ran with ${Object.entries(packages).map(([name, version]) => html`<code>${name} ${version}</code> `)}</p>` : null}`;
 }
 
-/** Lines of the log that need no further life. */
+/** Log lines without live updates. */
 const Lines = ({lines}) => html`<table class="loglines"><tbody>${lines.map((line) => html`<tr class=${line.level}>
   <td class="when"><a href=${`/logs#L${line.id}`}>${line.timestamp.slice(11, 19)}</a></td><td>${line.event}</td><td class="what">${line.message}</td></tr>`)}</tbody></table>`;
 

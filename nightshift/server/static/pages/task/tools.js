@@ -1,4 +1,4 @@
-// The tool calls of a step: what the model said, what it called, what came of it; long results come whole on demand.
+// The tool calls of a step: the model's text, the call and its result; long results are shown in full on demand.
 
 import {fault, get} from '../../app/api.js';
 import {Button, Count, Diff, Fault, Span} from '../../app/parts.js';
@@ -9,16 +9,16 @@ import {rowsOf} from '../../app/difference.js';
 
 const FIRST_LINES = 12;
 
-/** What stands in the head of a call: its name, and what else its brief says. */
+/** Return the brief of a call without its leading name, which is shown separately. */
 const rest = ({name, brief}) => brief.slice(name.length).replace(/^:? /, '');
 
-/** The beginning of a text in whole lines, and how many are left. */
+/** Return the first lines of a text, and the number of lines left out. */
 function head(text) {
   const lines = text.replace(/\n$/, '').split('\n');
   return lines.length > FIRST_LINES + 3 ? [lines.slice(0, FIRST_LINES).join('\n'), lines.length - FIRST_LINES] : [text, 0];
 }
 
-/** A result: its first lines, and all of it when it is asked for. */
+/** A result: its first lines, and the whole text on demand. */
 function Result({result, load}) {
   const [isWhole, setWhole] = useState(false);
   const [first, left] = head(result.text);
@@ -34,7 +34,7 @@ function Result({result, load}) {
 
 const isLong = ({text, cut}) => cut || text.length > 80 || text.includes('\n');
 
-/** Arguments that the head does not say whole: short ones in a line, long ones as they are. */
+/** Arguments that the head does not show in full: short ones on one line, long ones unchanged. */
 function Arguments({call}) {
   const said = rest(call);
   const more = Object.entries(call.arguments).filter(([, {text}]) => text && !said.includes(text));
@@ -57,7 +57,7 @@ function Body({task, detail, call}) {
     <${Result} result=${shown.result} load=${load} /></div>`;
 }
 
-/** Why a call failed, where that takes one line. */
+/** The error of a failed call if it fits on one line. */
 const whyNot = ({ok, result: {text}}) => (ok || text.length > 200 || text.includes('\n') ? null : html`<small class="bad">${text}</small>`);
 
 function Tool({task, detail, call, reply, number}) {
@@ -76,7 +76,7 @@ function Tool({task, detail, call, reply, number}) {
     </details></li>`;
 }
 
-/** How many calls of each tool there were, as `8 read_file, 3 run`. */
+/** Count the calls of each tool, as `8 read_file, 3 run`. */
 function counts(tools) {
   const found = new Map();
   tools.forEach(({name}) => found.set(name, (found.get(name) ?? 0) + 1));

@@ -1,4 +1,4 @@
-// Filters of the list: those that everybody wants, and one for each repository.
+// Filters of the list: common ones, and one for each repository.
 
 import {useData} from '../../app/api.js';
 import {queryOf} from '../../app/queue_model.js';
@@ -14,16 +14,16 @@ const COMMON = [
   ['Done today', {status: ['done'], since: 'today', sort: 'ended'}],
 ];
 
-/** A filter as one text, the same for the same tasks in the same order. */
+/** Return a filter as a canonical text, equal for equal tasks and order. */
 const written = (wanted) => new URLSearchParams(Object.entries(queryOf({...NOTHING, ...wanted})).sort()).toString();
 
-/** Whether two filters show the same tasks, in whichever order. */
+/** True if two filters show the same tasks, regardless of the order. */
 const isSame = (one, other) => written({...one, sort: 'id', order: 'desc'}) === written({...other, sort: 'id', order: 'desc'});
 
 const Choice = ({title, wanted, list}) => html`<li><button type="button" class="chip" aria-pressed=${String(isSame(wanted, list.wanted.value))}
   onClick=${() => list.want({...NOTHING, ...wanted})}>${title}</button></li>`;
 
-/** @param {{list: object}} props the list that they filter */
+/** @param {{list: object}} props `list` is the list that is filtered */
 export function Filters({list}) {
   const known = useData('/api/repositories');
   const [first, ...others] = known.data?.repositories ?? [];

@@ -1,4 +1,4 @@
-// The form for a new task. What was typed is kept in the tab until it is sent, so that a reload loses nothing.
+// The form for a new task. Unsent input is stored for the tab, so that a reload loses nothing.
 
 import {fault, post} from '../../app/api.js';
 import {forNow} from '../../app/kept.js';
@@ -21,7 +21,7 @@ function kept() {
 
 const split = (text) => (text ?? '').split(/[\s,]+/).filter(Boolean);
 
-/** A text as a number where it is one; otherwise as it is, so that the API says what is wrong with it. */
+/** Convert a text to a number if it is one; otherwise return it unchanged, so that the API reports the error. */
 const number = (text) => (/^-?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text);
 
 function limitsOf(form) {
@@ -32,13 +32,13 @@ function limitsOf(form) {
   return given.length ? {limits: Object.fromEntries(given)} : {};
 }
 
-/** `NAME=VALUE` line by line; a line without a sign is a name alone. */
+/** Parse lines of `NAME=VALUE`; a line without `=` is a name with an empty value. */
 const pairs = (text) => Object.fromEntries(text.split('\n').filter((line) => line.trim()).map((line) => {
   const [name, ...value] = line.split('=');
   return [name.trim(), value.join('=').trim()];
 }));
 
-/** What is wrong with the text of the cases; empty where they are a list. */
+/** Return the error in the text of the cases; empty if it is valid or blank. */
 export function faultOfCases(text) {
   if (!text?.trim()) return '';
   try {
@@ -48,7 +48,7 @@ export function faultOfCases(text) {
   }
 }
 
-/** What was written, as the API takes it; empty fields are left to its defaults. */
+/** Return the form as a task of the API; empty fields are left out, so that defaults apply. */
 export function taskOf(form) {
   const task = {description: form.description, ...limitsOf(form)};
   for (const name of ['kind', 'repo', 'base', 'project', 'language', 'key']) if (form[name]?.trim()) task[name] = form[name].trim();
@@ -65,7 +65,7 @@ export function taskOf(form) {
   return task;
 }
 
-/** Errors of the API by the field of the form; `''` holds what belongs to none. */
+/** Return the API's errors by field of the form; `''` holds those of no field. */
 function byField(data) {
   const found = {'': []};
   const of = {depends_on: 'after', test_command: 'command', tests: 'testsText', not_before: 'notBefore'};
