@@ -1,4 +1,4 @@
-"""What refusals reveal about a model and its server, so that the next request is accepted.
+"""Facts that refusals reveal about a model and its server, so that the next request is accepted.
 
 Each lesson is valid for a week: servers are updated, and one odd answer must not disable a feature for good. A lesson
 is a missing feature, or a number of tokens that a server names; a limit is lowered, never removed.

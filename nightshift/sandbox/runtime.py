@@ -93,7 +93,7 @@ def list_installed_programs() -> tuple[Program, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
-    """What a suite needs inside.
+    """Needs of a suite inside the sandbox.
 
     `libraries` and `code` are import paths inside. `python` is the command that starts the interpreter; `node` runs
     JavaScript and `go` builds Go, if they exist. `programs` are other packages' programs, each by its entry with the

@@ -211,12 +211,7 @@ class CaseFiles:
         files, left_out = compare(before, after, self._context.mask, only=only)
         fault = before.fault or after.fault
         reason = f"what the files were before cannot be read, so all lines count as added: {fault}" if fault else ""
+        note = "; ".join(filter(None, (note, reason)))
         return Diff(
-            of=of,
-            before=before.name,
-            after=after.name,
-            commit=commit,
-            note="; ".join(filter(None, (note, reason))),
-            files=files,
-            left_out=left_out,
+            of=of, before=before.name, after=after.name, commit=commit, note=note, files=files, left_out=left_out
         )

@@ -1,4 +1,4 @@
-"""What other nodes know about lessons: how often each helped, functions that failed, lessons that were forgotten.
+"""Knowledge of other nodes about lessons: how often each helped, functions that failed, lessons that were forgotten.
 
 Each node assigns its own ids to lessons; between nodes a lesson is identified by a key. The counts of all other nodes
 are stored as one sum for each lesson, separate from this node's own counts, so that no attempt is counted twice.

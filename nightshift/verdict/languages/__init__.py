@@ -1,4 +1,4 @@
-"""What differs between languages when tests are judged, behind one interface: `dialect_of`."""
+"""The differences between languages when tests are judged, behind one interface: `dialect_of`."""
 
 from __future__ import annotations
 
