@@ -43,7 +43,7 @@ def agent(settings: Settings, places: AgentPlaces) -> Callable[[str | None], Bas
     try:
         words = shlex.split(settings.acp_command)
     except ValueError as error:
-        raise ConfigError([f"acp_command (ACP_COMMAND): {error}; mend its quotes"]) from None
+        raise ConfigError([f"acp_command (ACP_COMMAND): {error}; fix its quotes"]) from None
 
     def make(model: str | None) -> BaseModelHandler:
         from nightshift.models.acp.agent import AgentSettings  # noqa: PLC0415 (most owners have no agent)
@@ -78,7 +78,7 @@ def prepare_agents(settings: Settings, runtime: Runtime, sandbox: str) -> AgentP
         sandbox: the short name of the sandbox in use.
     """
     if sandbox != bubblewrap.NAME:
-        return "agents work under bubblewrap alone, and the sandbox of this daemon is another one"
+        return "agents work only in the bubblewrap sandbox, and this daemon uses another one"
     from nightshift.models.acp.agent import AgentPlace  # noqa: PLC0415 (most owners have no agent)
 
     try:

@@ -285,7 +285,7 @@ async def go_on(
     with InstanceLock(settings.benchmark_lock_file):
         run = here.store.run(key)
         if run.repo != here.repo:
-            raise BenchmarkError(f"{key}: that run is of {run.repo}")
+            raise BenchmarkError(f"{key}: that run belongs to {run.repo}")
         run = here.store.begin_run(run.repo, run.mode, run.arms, run.items, clock(), run.rounds)
         return await _work_on(settings, here, run, budget_usd, tell, clock)
 
@@ -320,7 +320,7 @@ def _stop_by_signals(tell: Callable[[str], None]) -> Iterator[asyncio.Event]:
     def stop() -> None:
         asked.set()
         release()
-        tell("stops; what the attempt under way has paid for is kept")
+        tell("stopping; the replies that the running attempt has paid for are kept")
 
     def release() -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -393,7 +393,7 @@ def _after_others(
 
 def _why_wait(settings: Settings, now: datetime) -> str:
     if hours := quiet(settings.quiet_hours, now.astimezone()):
-        return f"it is quiet ({hours})"
+        return f"quiet hours ({hours})"
     if not settings.db_path.exists():
         return ""
     with Database(settings.db_path, readonly=True) as database:

@@ -231,7 +231,7 @@ class Daemon:
         """Return why this node works without its hub; empty if the hub works or is not configured."""
         if self._hub is None or not (trouble := self._hub.dispatcher.trouble):
             return ""
-        return f"This node works without its hub: {trouble}. Shared tasks wait; what is here goes on."
+        return f"This node works without its hub: {trouble}. Shared tasks wait; local tasks continue."
 
     def _node_state(self) -> NodeState:
         """Describe this node for the hub; on any thread."""
@@ -401,7 +401,7 @@ class Daemon:
         self._vitals.remove_pause()
         if executor is not None:
             if self._busy():
-                self._show(f"finishing what runs, {self._settings.drain_s:g} s at most; a second signal stops at once")
+                self._show(f"finishing running tasks ({self._settings.drain_s:g} s at most); a second signal stops now")
             context = asyncio.ensure_future(executor.stop(self._settings.drain_s))
             hurried = asyncio.ensure_future(self._at_once.wait())
             await asyncio.wait({context, hurried}, return_when=asyncio.FIRST_COMPLETED)

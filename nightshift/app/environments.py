@@ -102,7 +102,7 @@ def makers(
 
     def prepare() -> Mapping[str, str]:
         if not packages.get_uv(python, settings.process_environment):
-            raise SandboxError("uv, which installs packages, is not here and cannot be had")
+            raise SandboxError("uv, which installs packages, is missing and could not be installed")
         return packages.uv_environ(python, settings.process_environment)
 
     others = interpreter.others(Path.home())

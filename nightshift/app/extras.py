@@ -204,9 +204,9 @@ class ExtrasInstaller:
 
     def _advice(self, extra: Extra) -> str:
         if self._policy == "auto":
-            return "comes when it is first wanted"
+            return "installed on first use"
         asked = f"`{format_command(f'install-extra {extra.name}')}`, or " if self._policy == "ask" else ""
-        return f"not installed (EXTRAS={self._policy}); {asked}{install_by_hand(extra.name)} brings it"
+        return f"not installed (EXTRAS={self._policy}); {asked}{install_by_hand(extra.name)} installs it"
 
     def _install_quietly(self, extra: Extra) -> None:
         try:
@@ -232,7 +232,7 @@ class ExtrasInstaller:
 
     def _run(self, extra: Extra) -> None:
         if not packages.get_uv(self._python, self._environ):
-            raise ExtraMissing(f"uv cannot be had, so this is left to you: {install_by_hand(extra.name)}")
+            raise ExtraMissing(f"uv could not be installed, so install this yourself: {install_by_hand(extra.name)}")
         environ = packages.uv_environ(self._python, self._environ)
         wanted = [
             "-r",
@@ -247,7 +247,7 @@ class ExtrasInstaller:
         self._uv(wanted, environ, extra)
         importlib.invalidate_caches()
         if not extra.is_installed:
-            raise ExtraMissing(f"uv installed it, and {', '.join(extra.modules)} cannot be found")
+            raise ExtraMissing(f"uv installed it, but {', '.join(extra.modules)} cannot be found")
 
     def _uv(self, words: Sequence[str], environ: Mapping[str, str], extra: Extra | None) -> Progress:
         argv, progress = [*packages.uv_install(self._python), *words], Progress()

@@ -25,13 +25,13 @@ from nightshift.remote.forges.texts import Evidence
 LOOK_S = 2.0
 WORTH: Mapping[Label, str] = {
     Label.VERIFIED: "the owner's tests passed, and cases that no prompt showed gave the right values",
-    Label.TESTS_PASSED: "the owner's tests passed; no case was kept from the model",
-    Label.BEHAVIOUR_KEPT: "tests of the base that reach the change passed, before it and with it",
+    Label.TESTS_PASSED: "the owner's tests passed; no case was held out from the model",
+    Label.BEHAVIOUR_KEPT: "tests of the base that reach the change passed without it and with it",
     Label.SELF_TESTED: "tests that the agent wrote itself passed; they fail without the change",
-    Label.EXIT_CODE: "a command ended with exit status 0; what it looked at is not known",
-    Label.DOCUMENTED: "documentation alone was changed, and checked",
-    Label.REMOVED: "files were taken away, and the tests that are left passed",
-    Label.DOUBTFUL: "the tests passed, and something speaks against them; it was not integrated unasked",
+    Label.EXIT_CODE: "a command ended with exit status 0; what it checked is not known",
+    Label.DOCUMENTED: "only documentation was changed, and it was checked",
+    Label.REMOVED: "files were removed, and the remaining tests passed",
+    Label.DOUBTFUL: "the tests passed, but other evidence speaks against them; it is integrated only on request",
 }
 """Explanations of the labels, for a reader without the manual."""
 
@@ -114,7 +114,7 @@ def forge_hook(settings: Callable[[], Settings], poller: Poller) -> Callable[[Ma
     def take(headers: Mapping[str, str], body: bytes) -> Sequence[str]:
         secret = settings().forge_webhook_secret
         if secret is None:
-            raise HookRefused("no webhook is taken: set forge_webhook_secret, and give the forge the same")
+            raise HookRefused("no webhook is accepted: set forge_webhook_secret, and give the forge the same secret")
         if not is_signed(headers, body, secret.get_secret_value()):
             raise HookRefused("the webhook's signature is missing or wrong; its secret must be forge_webhook_secret")
         return poller.hint()

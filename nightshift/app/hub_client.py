@@ -75,7 +75,7 @@ class HubClient:
             HubRefused: it refuses the question.
         """
         if not self._turns.acquire(timeout=WAIT_S):
-            raise HubAway("the hub is slow to answer; others wait for it already")
+            raise HubAway("the hub is slow to answer; other requests already wait for it")
         answer: Future[_T] = Future()
         # A thread of its own, because a hub that hangs may block it longer than a page waits.
         threading.Thread(target=self._answer, args=(question, answer), name="hub-question", daemon=True).start()

@@ -80,10 +80,10 @@ def main(
         print("\n".join(("The settings have faults:", *(f"  {fault}" for fault in error.faults))), file=sys.stderr)
         return Exit.WRONG_SETTINGS
     except AlreadyRunning as error:
-        print(f"Nightshift runs already: {error}", file=sys.stderr)
+        print(f"Nightshift is already running: {error}", file=sys.stderr)
         return Exit.ALREADY_RUNNING
     except (NightshiftError, OSError) as error:  # OSError: a disk that is full or not writable
-        print(f"Nightshift cannot go on: {error}", file=sys.stderr)
+        print(f"Nightshift cannot continue: {error}", file=sys.stderr)
         return Exit.FAILED
     if is_to_restart and service_manager().socket:
         return Exit.FAILED  # the manager was told of a stop, and restarts only after a failure

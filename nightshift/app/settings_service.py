@@ -173,14 +173,14 @@ class ConnectionTests:
         changes = {name: value for name, value in values.items() if name == "notify_secret" or value is not None}
         ways = channels(now.model_copy(update=changes))
         if not ways.names:
-            raise ConfigError(["notify_url: nothing is set that could be tried: no URL, no command, no desktop"])
+            raise ConfigError(["notify_url: there is nothing to test: no URL, no command, no desktop"])
         async with self._alone():
             faults = await send_test(ways, "on the settings page", self._clock)
         return {name: self._mask(fault) for name, fault in faults.items()}
 
     def _alone(self) -> asyncio.Lock:
         if self._one_at_a_time.locked():
-            raise Busy("another trial goes on; try again in a moment")
+            raise Busy("another test is running; try again in a moment")
         return self._one_at_a_time
 
     def _backend(self, trial: ModelTestIn) -> tuple[BaseModelHandler, str]:
@@ -188,9 +188,9 @@ class ConnectionTests:
         if trial.backend not in backends():
             raise ConfigError([f"backend: there is no {trial.backend!r}; known are {', '.join(backends())}"])
         if trial.backend == BUILT_IN:
-            raise ConfigError(["backend: the built-in engine needs no connection; the status tells of its sandbox"])
+            raise ConfigError(["backend: the built-in engine needs no connection; the status shows its sandbox"])
         if trial.backend == "acp":
-            raise ConfigError(["backend: an agent is started for a task alone; the status tells whether it can be"])
+            raise ConfigError(["backend: an agent is started only for a task; the status shows whether that works"])
         settings, note = self._read_typed(trial)
         backend = backend_class(trial.backend).from_settings(settings, trial.model or None)
         if backend is None:
@@ -235,7 +235,7 @@ async def _ask(backend: BaseModelHandler, so_far: ModelTested) -> ModelTested:
         tokens = await one_word(backend, ASK_S)
     except (ModelError, TimeoutError) as error:
         why = str(error) or f"no reply within {ASK_S:g} s"
-        return so_far.model_copy(update={"works": False, "detail": f"is there, but gives no reply: {why}"})
+        return so_far.model_copy(update={"works": False, "detail": f"answers, but gave no reply: {why}"})
     return so_far.model_copy(update={"reply_s": time.monotonic() - began, "tokens_out": tokens})
 
 
@@ -337,9 +337,9 @@ class SettingsService:
     def _refusal(self, name: str, origins: Mapping[str, Origin]) -> str:
         """Return why this setting cannot be changed from the page; empty if it can."""
         if name not in self._described:
-            return f"{name}: is no setting"
+            return f"{name}: is not a setting"
         if why := self._described[name].by_hand:
-            return f"{name}: is changed in config.yaml alone, because {why}"
+            return f"{name}: can only be changed in config.yaml, because {why}"
         why = explain_fixed(name, origins.get(name, Origin.DEFAULT))
         return f"{name}: {why}" if why else ""
 
@@ -354,7 +354,7 @@ class SettingsService:
         except ConfigError:  # this change repairs the files
             now = self._live.now
         return [
-            f"{url}: what is stored as {key} was given for another address; give it anew with this change, or remove it"
+            f"{url}: what is stored as {key} was given for another address; enter it with this change, or remove it"
             for url, key in KEYS.items()
             if getattr(new, key) and key not in values and {url, key} & after.keys()
             if (getattr(new, url), getattr(new, key)) != (getattr(now, url), getattr(now, key))

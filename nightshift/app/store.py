@@ -160,7 +160,7 @@ def watch_database(store: StoreServices, damaged: Callable[[], object]) -> None:
             )
         else:
             kind = Kind.DISK_LOW if isinstance(trouble.error, StoreFull) else Kind.WORKER_ERROR
-            text = f"for {duration(trouble.lasted_s)} nothing could be written, now it goes on: {trouble.error}"
+            text = f"for {duration(trouble.lasted_s)} nothing could be written, now it works again: {trouble.error}"
             Emitter(store.events.emit).emit(kind, text, level=Level.WARNING)
             log.warning("%s", text)
 
@@ -180,7 +180,7 @@ def notices(store: StoreServices, now: datetime) -> tuple[str, ...]:
 
 def _notices(store: StoreServices, now: datetime) -> Iterator[str]:
     if trouble := store.db.write_failure:
-        yield f"For {duration(trouble.lasted_s)} nothing can be written: {trouble.error}. Tasks wait, and go on then."
+        yield f"For {duration(trouble.lasted_s)} nothing can be written: {trouble.error}. Tasks wait until it works."
     restored = store.state.get(KEY)
     if restored and abs(now - from_text(restored["at"])) < timedelta(days=NOTICE_DAYS):
         yield restored["told"]

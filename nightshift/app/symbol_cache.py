@@ -50,7 +50,7 @@ def load_cache(path: Path) -> SymbolCache:
     except FileNotFoundError:
         return SymbolCache()
     except (OSError, zlib.error, ValidationError) as error:
-        log.info("repositories are read anew, %s cannot be read: %s", path, type(error).__name__)
+        log.info("repositories are read again: %s cannot be read: %s", path, type(error).__name__)
         return SymbolCache()
     rows = content.tags.items() if content.version == VERSION else ()
     return SymbolCache(
@@ -69,4 +69,4 @@ def save_cache(symbol_cache: SymbolCache, path: Path) -> None:
     try:
         write_whole(path, zlib.compress(text.encode(), 1), mode=0o600)
     except OSError as error:
-        log.info("what was read of repositories is not kept: %s", error)
+        log.info("the cache of symbols could not be written: %s", error)

@@ -94,11 +94,11 @@ def _to_nowhere(descriptor: int) -> None:
 
 
 ENGINE_ALONE = (
-    "No model answers yet, so the built-in engine works alone. It needs no model: it mends Python code whose tests",
-    "fail, and fills small stubs that have examples. All other tasks wait for a model, and go on by themselves.",
+    "No model answers yet, so the built-in engine works alone. It needs no model: it fixes Python code whose tests",
+    "fail, and fills small stubs that have examples. All other tasks wait for a model, and then continue.",
 )
 _OPEN = (Status.QUEUED, Status.SCHEDULED, Status.BLOCKED, Status.SHARED, Status.WAITING)
-NOBODY = ("No model answers yet. Tasks wait until one does; they go on by themselves.",)
+NOBODY = ("No model answers yet. Tasks wait until one does, and then continue.",)
 HOW_TO_GET_ONE = (
     "Any of these will do:",
     f"  - Ollama on this machine: install it, then {PULL}",
@@ -151,7 +151,7 @@ def _model(model: ModelStatus) -> str:
 
 def _hold(hold: PauseReason) -> str:
     why = f" ({hold.reason})" if hold.reason else ""
-    return f"{hold.label}{why}: no task is started. It goes on {hold.lifted_by}."
+    return f"{hold.label}{why}: no task is started. It continues {hold.lifted_by}."
 
 
 def _sandbox(status: DaemonStatus) -> Iterator[str]:

@@ -68,7 +68,7 @@ def locate(git: GitManager, name: str, repo: Path | None, settings: Settings) ->
         raise UnknownCommit(f"there is no workspace in {where} yet; name a repository with --repo")
     commits = _of_git(git, str(where), name, named)
     if not commits:
-        raise UnknownCommit(f"{where} has no branch, tag or commit {name!r}, and none that begins so")
+        raise UnknownCommit(f"{where} has no branch, tag or commit {name!r}, and none that begins with it")
     if len(set(commits.values())) > 1:
         raise ambiguous(name, list(commits))
     return str(where), next(iter(commits.values()))

@@ -326,7 +326,7 @@ class Attempt:
         self._agent = replace(self._agent, edit_format=EditFormat(held.protocol), explore=held.explore or Explore.AUTO)
         self.task = replace(self.task, spec=replace(spec, review=held.review, audit=held.audit))
         self.events.emit(
-            Kind.REPOSITORY_READ, f"{begins} works as the benchmark has shown: {measurement.summary}"[:500]
+            Kind.REPOSITORY_READ, f"{begins} works as the benchmark found best: {measurement.summary}"[:500]
         )
 
     def _check_command(self) -> None:

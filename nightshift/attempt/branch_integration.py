@@ -233,7 +233,7 @@ class BranchIntegrator:
     async def _remove(self, entry: Entry) -> None:
         git = self._services.git
         if not await asyncio.to_thread(git.remove_branch, _repo(entry), entry.branch, entry.commit):
-            raise BranchRefused(f"{entry.branch} is checked out, and what you have checked out is never touched")
+            raise BranchRefused(f"{entry.branch} is checked out, and Nightshift never touches a checked-out branch")
         await asyncio.wrap_future(self._services.ledger.discard(entry))
 
     # --- integrating
@@ -279,7 +279,7 @@ class BranchIntegrator:
         if rebased.id == waiting.entry.commit and not waiting.is_draft:
             try:
                 note = await asyncio.to_thread(self._read_note, waiting)
-                return Candidate(commit=rebased, judged="Its run holds: the target had no newer work.", note=note)
+                return Candidate(commit=rebased, judged="Its run is valid: the target had no newer work.", note=note)
             except BranchRefused:
                 if not force:
                     raise
@@ -310,7 +310,7 @@ class BranchIntegrator:
         """Return the note of the waiting commit, if this home wrote it for exactly this commit."""
         text = self._services.git.read_note(waiting.workspace, waiting.entry.commit)
         if text is None:
-            raise no_evidence(waiting, "there is no note beside it")
+            raise no_evidence(waiting, "it has no note")
         try:
             note = read_note(text)
         except UnreadableNote as error:
@@ -336,7 +336,7 @@ class BranchIntegrator:
         trees = [note.scope.of(await asyncio.to_thread(git.tree, where, each)) for each in (commit.id, commit.parent)]
         plan = await asyncio.to_thread(plan_rerun, note, *trees)
         if plan.missing:
-            raise not_judged(waiting, f"it does not hold {', '.join(plan.missing)}")
+            raise not_judged(waiting, f"it does not contain {', '.join(plan.missing)}")
         opened = await self._services.open_suite()
         if opened.suite is None:
             raise not_judged(waiting, opened.why_not)

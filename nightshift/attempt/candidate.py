@@ -48,7 +48,7 @@ def find_fault(git: GitManager, workspace: Workspace, candidate: Commit, judged:
     entries, form = git.tree(workspace, candidate.id).entries(), format_of(candidate.id)
     ids = {path: None if text is None else blob_id(encode(text), form) for path, text in sorted(judged.change.items())}
     other = next((path for path, id_ in ids.items() if entries.get(path) != id_), None)
-    return "" if other is None else f"{workspace.scope.full(other)} is not as it was judged"
+    return "" if other is None else f"{workspace.scope.full(other)} differs from what was judged"
 
 
 def differing(old: Tree, new: Tree) -> frozenset[str]:

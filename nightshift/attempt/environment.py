@@ -77,7 +77,7 @@ class EnvironmentChoice:
     async def _say_used(self, environment: Environment, location: str) -> None:
         """Report, once for each repository or project, that its declared packages are used without asking."""
         if await self._is_new(f"{_USED}{location}", True):
-            used = f"what {name_first(environment.sources)} declares is used from now on"
+            used = f"what {name_first(environment.sources)} declares is installed and used from now on"
             text = f"{used}; with ENVIRONMENTS=ask you are asked first"
             self._events.emit(Kind.ENVIRONMENT_USED, text[:500], **_data(environment))
 
@@ -86,7 +86,7 @@ class EnvironmentChoice:
         is_new = await self._is_new(f"{_FAILED}{location}", list(failed) or None)
         level = Level.ERROR if is_new else Level.WARNING
         for why in failed:
-            text = f"a part of the environment cannot be made, runs do without it: {why}"
+            text = f"a part of the environment cannot be made, runs continue without it: {why}"
             self._events.emit(Kind.ENVIRONMENT_FAILED, text[:500], level=level, **_data(environment))
 
     async def _is_new(self, key: str, value: object) -> bool:
@@ -114,7 +114,7 @@ class EnvironmentChoice:
         if trusted or not environment.digest or _subject(environment) in self.answers():
             return ()
         text = f"May packages be installed from {name_first(environment.sources)} of this repository?"
-        question = f"{text} Only wheels are, and nothing of them runs while they are."
+        question = f"{text} Only wheels are installed, and none of their code runs while they are."
         return (Ask(kind=AskKind.ENVIRONMENT, subject=_subject(environment), question=question),)
 
     def _ask_of_script(self, script: SetupScript | None) -> tuple[Ask, ...]:
@@ -133,7 +133,7 @@ class EnvironmentChoice:
     def _say_without(self, script: SetupScript, why: str) -> None:
         if script.digest not in self._scripts_told:
             self._scripts_told.add(script.digest)
-            text = f"{script.path} is not run, and the task goes on without it: {why}"
+            text = f"{script.path} is not run, and the task continues without it: {why}"
             self._events.emit(
                 Kind.ENVIRONMENT_FAILED, text[:500], level=Level.WARNING, digest="", sources=[script.path]
             )

@@ -258,7 +258,7 @@ class Integration:
         await run_to_end(self._drop_standing(workspace))
         task = f" of task {newer[0].task_id}" if newer and newer[0].task_id else ""
         by = f"commit {newer[0].id[:10]}{task}" if newer else f"{workspace.target}"
-        return Landed(reason=f"nothing is left to change: {by} brought the same meanwhile")
+        return Landed(reason=f"nothing is left to change: {by} made the same change meanwhile")
 
     async def _drop_standing(self, workspace: Workspace) -> None:
         """Remove the task's commit from its branch and from the records, because nothing of it is left."""
@@ -278,7 +278,7 @@ class Integration:
 
     def _nothing_changed(self, state: AttemptState) -> str:
         summary = self.services.mask(" ".join(state.summary.split())) if state.summary else ""
-        return "the tests pass as things are; nothing had to be changed" + (f": {summary}" if summary else "")
+        return "the tests pass already; nothing had to be changed" + (f": {summary}" if summary else "")
 
     def _whole_change(self, state: AttemptState) -> Change:
         return change_to_commit(self.task, state)
@@ -412,7 +412,7 @@ class Integration:
         gone = sorted((mine & then) - now)
         if not gone:
             return None
-        why = f"the project {gone[0]} is not there any more: another task removed it"
+        why = f"the project {gone[0]} no longer exists: another task removed it"
         self._events.emit(Kind.CONFLICT, why, level=Level.WARNING)
         return Reopened(why=why, state=self._plan_anew(state, tip, why))
 

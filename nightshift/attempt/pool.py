@@ -128,7 +128,9 @@ class TaskExecutor:
 
     def _report_restart(self, worker: Worker) -> None:
         status = worker.status
-        rest = "it was idle" if status.task_id is None else f"task {status.task_id} goes on from its last finished step"
+        rest = (
+            "it was idle" if status.task_id is None else f"task {status.task_id} resumes after its last finished step"
+        )
         events = Emitter(self.services.events.emit).bind(
             task_id=status.task_id, attempt=status.attempt or None, worker=status.name
         )
@@ -206,7 +208,7 @@ class TaskExecutor:
         except StaleFence as stale:
             attempt.events.emit(Kind.WORKER_ERROR, str(stale), level=Level.WARNING)
         except (StoreUnready, StoreDamaged) as trouble:
-            text = f"what became of it could not be noted, the next start goes on: {trouble}"
+            text = f"its end could not be stored, the next start continues it: {trouble}"
             attempt.events.emit(Kind.WORKER_ERROR, text, level=Level.WARNING)
         finally:
             worker.running.put_down.set()

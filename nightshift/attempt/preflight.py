@@ -139,7 +139,7 @@ class SuiteCheck:
         if ran.python and not _is_fitting(asked, ran.python):
             return (
                 f"this repository asks for Python {asked}, and no test passes with Python {ran.python}: none that fits "
-                "is here. Install one beside it"
+                "is installed. Install one as well"
             )
         spec, paths = self.spec, self.tree.entries()
         name = format_command(f'repo-settings {shlex.quote(self.repo)} test_command="…"')

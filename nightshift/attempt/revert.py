@@ -403,7 +403,7 @@ def branch_left_alone(entry: Entry, why: str) -> NotReverted:
     """Return the error for a branch that the daemon may not move."""
     reason = why.partition(";")[0]
     return NotReverted(
-        f"{reason}, and what you have checked out is never touched\n`git revert {entry.commit[:10]}` does it there"
+        f"{reason}, and Nightshift never touches a checked-out branch\n`git revert {entry.commit[:10]}` does it there"
     )
 
 
@@ -436,7 +436,7 @@ def conflicts_with_later(entry: Entry, paths: Sequence[str], later: Sequence[Log
         "\n".join([
             f"later commits changed the same lines in {name_first(paths, SHOWN)}; nothing was changed",
             *_commits(later),
-            f"take those back first, or do it by hand with `git -C {quote(entry.repo)} revert {entry.commit[:10]}`",
+            f"revert those first, or do it by hand with `git -C {quote(entry.repo)} revert {entry.commit[:10]}`",
         ])
     )  # fmt: skip
 
@@ -448,7 +448,7 @@ def breaks_tests(entry: Entry, broken: Sequence[str], later: Sequence[LogLine], 
         "\n".join([
             f"{how} it other tests fail, so nothing was changed: {name_first(broken, SHOWN)}",
             *(["later commits touch its files or those tests:", *_commits(later)] if later else []),
-            f"`{format_command(f'{option} {entry.task_id} --force')}` does it all the same",
+            f"`{format_command(f'{option} {entry.task_id} --force')}` does it anyway",
         ])
     )  # fmt: skip
 

@@ -111,7 +111,7 @@ class Sweep:
             alone = [path for path in together if await self._run(job, [path])]
             if innocent := sorted({*together} - {*alone}):
                 names = ", ".join(map(scope.full, innocent))
-                text = f"{names}: fails beside other tests and passes alone, so one of them leaves something behind"
+                text = f"{names}: fails with other tests and passes alone, so one of them leaves something behind"
                 self._events.emit(Kind.SWEPT, text, level=Level.WARNING)
             failing += alone
         return failing
@@ -141,7 +141,7 @@ class Sweep:
             culprit, blamed = await self._find_culprit(suspects, sorted(left))
             names, since = ", ".join(blamed or sorted(left)), f"{culprit.id[:10]} ({culprit.subject})"
             if not blamed:
-                text = f"{names}: fails at {tip[:10]}; what broke it is not reproducible, {since} does not"
+                text = f"{names}: fails at {tip[:10]}; what broke it cannot be found, since it passes at {since}"
                 self._events.emit(Kind.SWEPT, text, level=Level.WARNING)
                 return
             data = RegressionData(tests=blamed, commit=culprit.id)

@@ -20,7 +20,7 @@ _OF_PLACES = {
     errno.ENOSPC: "is full",
     errno.EDQUOT: "is full: the quota is used up",
     errno.EROFS: "is read-only",
-    errno.EIO: "does not do its work",
+    errno.EIO: "reports errors",
     errno.ESTALE: "is away",
     errno.ENODEV: "is away",
     errno.ENXIO: "is away",

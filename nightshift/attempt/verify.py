@@ -39,11 +39,11 @@ from nightshift.verdict.mutation import changes_anything
 
 NOTES = "refs/notes/nightshift"
 _REVERT = (
-    "the commit takes another one back, and no evidence is kept for that: its message says which tests were run, and "
-    "`nightshift verify` can look at the commits around it"
+    "the commit reverts another one, and no evidence is kept for that: its message says which tests were run, and "
+    "`nightshift verify` can check the commits around it"
 )
 _NOT_JUDGED = "the commit was integrated without a run, as its owner asked, so there is no evidence for it"
-_MOVED = "the task moved all files of {} into its project, which this version does not do again"
+_MOVED = "the task moved all files of {} into its project, which this version cannot do again"
 _FETCH = f"git fetch origin {NOTES}:{NOTES}"
 
 
@@ -125,7 +125,7 @@ class Verification:
                 f"behind. Fetch them with\n  {_FETCH}"
             )
         return (
-            f"commit {commit[:12]} has no evidence: Nightshift did not make it, or its note is younger than what was "
+            f"commit {commit[:12]} has no evidence: Nightshift did not make it, or its note is newer than what was "
             f"fetched last. Fetch again with\n  {_FETCH}"
         )
 
@@ -194,7 +194,7 @@ def _seal(sealed: Sealed) -> Check:
         Sealed.ANOTHER: report_unchecked(
             "seal", "another home sealed the note; only that one can tell whether it was altered"
         ),
-        Sealed.NONE: report_unchecked("seal", "the note bears no seal; whether it was altered is not known"),
+        Sealed.NONE: report_unchecked("seal", "the note has no seal, so it is not known whether it was altered"),
     }
     return checks[sealed]
 
@@ -205,7 +205,7 @@ def belongs(note: Note, facts: CommitFacts) -> tuple[Check, ...]:
         ok("commit", "the note was written for it")
         if note.commit == facts.id
         else report_failed(
-            "commit", f"the note was written for {note.commit[:12]}: copied, or the commit was made anew"
+            "commit", f"the note was written for {note.commit[:12]}: copied, or the commit was made again"
         ),
         _same_id("tree", note.tree, facts.tree, "is what was judged"),
         _same_id("base", note.base, " ".join(facts.parents), "is the parent"),
@@ -365,7 +365,7 @@ def _copies(then: Evidence, verdict: Verdict) -> Check:
         return report_failed("copies", verdict.reason)
     now = verdict.evidence.twins
     if not verdict.passed:
-        return report_unchecked("copies", "where a test fails, its must-fail copies say nothing")
+        return report_unchecked("copies", "if a test fails, its must-fail copies prove nothing")
     return same("copies", f"{then.twins} must-fail copies failed", f"{now} must-fail copies failed")
 
 
@@ -373,9 +373,7 @@ def _own(rerun: Rerun, verdict: Verdict) -> Check:
     if verdict.weak:
         return report_failed("red", verdict.reason)
     if not verdict.passed:
-        return report_unchecked(
-            "red", "where a test fails with the change, nothing follows from one that fails without it"
-        )
+        return report_unchecked("red", "if a test fails with the change, one that fails without it proves nothing")
     if not rerun.start_known:
         return report_unchecked("red", "the first text of a file that the owner gave with the task is not kept")
     if not changes_anything(rerun.job):
@@ -389,7 +387,7 @@ def _check_held_out(then: Evidence, verdict: Verdict) -> Check:
     if _is_held_out(verdict):
         return report_failed("held-out", f"{verdict.reason}: {'; '.join(verdict.unseen[:3])}")
     if not verdict.passed:
-        return report_unchecked("held-out", "where a test fails, cases that no prompt showed decide nothing")
+        return report_unchecked("held-out", "if a test fails, cases that no prompt showed prove nothing")
     if now < then.held_out:
         return report_failed("held-out", f"{then.held_out} cases gave the right value then, {now} now")
     return ok("held-out", f"{now} case{'' if now == 1 else 's'} that no prompt showed gave the right value")
@@ -402,7 +400,7 @@ def _is_held_out(verdict: Verdict) -> bool:
 def _label(then: Evidence, now: Evidence) -> Check:
     if then.label is now.label:
         return ok("label", str(now.label))
-    return report_failed("label", f"the note says {then.label}, the run is worth {now.label}")
+    return report_failed("label", f"the note says {then.label}, the run gives {now.label}")
 
 
 def _check_dropped(then: Evidence, now: Evidence) -> Check:

@@ -87,7 +87,7 @@ class Verifying:
                 if self._now.commit == entry.commit:
                     return
                 busy = f"commit {self._now.commit[:10]} of task {self._now.task_id}"
-                raise NotVerified(f"{busy} is being verified, and there is one slot; wait, or cancel that")
+                raise NotVerified(f"{busy} is being verified, and only one can be at a time; wait, or cancel that")
             self._now = UnderWay(commit=entry.commit, task_id=entry.task_id, since=self._clock())
         self._tell(Kind.VERIFY_STARTED, f"verifies commit {entry.commit[:10]} again", entry, {"commit": entry.commit})
         self._loop.call_soon_threadsafe(self._start, entry)

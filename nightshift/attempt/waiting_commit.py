@@ -101,9 +101,9 @@ def target_not_moved(waiting: Waiting, why: str) -> BranchRefused:
     """Return the error for a target that is checked out, or for a base that is not a branch."""
     entry = waiting.entry
     if waiting.workspace.target is None:
-        return stays(waiting, f"the task began at {waiting.task.spec.base}, which is no branch")
+        return stays(waiting, f"the task began at {waiting.task.spec.base}, which is not a branch")
     return BranchRefused(
-        f"{why.partition(';')[0]}, and what you have checked out is never touched\n"
+        f"{why.partition(';')[0]}, and Nightshift never touches a checked-out branch\n"
         f"`git merge {entry.branch}` takes the commit there"
     )
 
@@ -128,7 +128,7 @@ def brings_nothing(waiting: Waiting, later: Sequence[LogLine]) -> BranchRefused:
     number, entry = waiting.entry.task_id, waiting.entry
     by = f", since {later[0].id[:10]} ({later[0].subject})" if later else ""
     return BranchRefused(
-        f"{waiting.target} has all that task {number} changed already{by}; nothing was moved\n"
+        f"{waiting.target} already has all that task {number} changed{by}; nothing was moved\n"
         f"`{format_command(f'discard {number}')}` removes {entry.branch}"
     )
 
@@ -155,8 +155,7 @@ def fails(waiting: Waiting, verdict: Verdict) -> BranchRefused:
     failing = f": {name_first(sorted(verdict.failing), SHOWN)}" if verdict.failing else ""
     why = "; ".join(verdict.unmet) or f"{verdict.reason}{failing}"
     return BranchRefused(
-        f"it does not pass on {waiting.target}, so nothing was moved: {why}\n"
-        f"{_force(waiting)} integrates it all the same",
+        f"it does not pass on {waiting.target}, so nothing was moved: {why}\n{_force(waiting)} integrates it anyway",
         is_forcible=True,
     )
 

@@ -29,7 +29,7 @@ def _logs(session: Session, values: Values) -> int:
 
 
 def _quit(session: Session, _: Values) -> int:
-    session.print({"left": False}, Cell("there is no prompt to leave; the daemon goes on"))
+    session.print({"left": False}, Cell("there is no prompt to leave; the daemon keeps running"))
     return Exit.OK
 
 

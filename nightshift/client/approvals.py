@@ -35,7 +35,7 @@ def approve(session: Session, approval_id: int, remark: str = "") -> int:
     """
     if remark and _is_question(session, approval_id):
         raise IllegalMove(
-            f"approval {approval_id} is a question, which takes an answer and no remark: "
+            f"approval {approval_id} is a question; it takes an answer, not a remark: "
             f'{format_command(f"answer {approval_id}")} "…"'
         )
     row = _decide(session, approval_id, True, remark)
@@ -57,7 +57,7 @@ def answer(session: Session, approval_id: int, text: str) -> int:
     text = text.strip()
     if not text:
         approving = format_command(f"approve {approval_id}")
-        raise click.UsageError(f"the answer is empty; {approving} goes with what is assumed.")
+        raise click.UsageError(f"the answer is empty; {approving} uses the default answer.")
     return _print_decision(session, session.post(f"/api/approvals/{approval_id}/answer", {"answer": text}), "answered")
 
 
@@ -76,5 +76,5 @@ def _print_decision(session: Session, row: Any, what: str) -> int:
     reply = f": {row.answer}" if row.kind == QUESTION and row.answer else ""
     line = f"approval {row.approval_id} {what}: {row.subject if has_name else row.question} (task {row.task_id}){reply}"
     session.print(row, Cell(line))
-    session.note_if_down("the task goes on when it starts")
+    session.note_if_down("the task continues when it starts")
     return Exit.OK

@@ -37,12 +37,12 @@ ALIASES: Mapping[str, str] = {
     "load": "load-tasks",
 }
 INSTEAD: Mapping[str, str] = {
-    "start": "the daemon is started with `make run` in a checkout, else with `nightshift-daemon`",
-    "stop": "the daemon ends on Ctrl-C in its terminal, or with `systemctl --user stop nightshift`; "
-    "`pause` only has it begin no more tasks",
-    "restart": "`systemctl --user restart nightshift` restarts the daemon where it is a service; `reload` has it read "
+    "start": "start the daemon with `make run` in a checkout, else with `nightshift-daemon`",
+    "stop": "stop the daemon with Ctrl-C in its terminal, or with `systemctl --user stop nightshift`; "
+    "`pause` only stops it from starting tasks",
+    "restart": "`systemctl --user restart nightshift` restarts the daemon if it is a service; `reload` makes it read "
     "its settings again",
-    "config": "`reload` has the daemon read its settings again, `repo-settings PATH` shows those of a repository",
+    "config": "`reload` makes the daemon read its settings again, `repo-settings PATH` shows those of a repository",
 }
 """Advice for words that are no commands but are often tried."""
 
@@ -206,9 +206,9 @@ class Arguments:
         first, *rest = text.split()
         near = self.nearest(first)
         if _bare(first) in INSTEAD and not rest:
-            return Unclear(text=text, why=f"{first} is no command: {INSTEAD[_bare(first)]}.", as_task=as_task)
+            return Unclear(text=text, why=f"{first} is not a command: {INSTEAD[_bare(first)]}.", as_task=as_task)
         meant = [" ".join([name, *rest]) for name in near]
-        why = f"{text} {'looks like a command' if rest else 'is no command'}."
+        why = f"{text} {'looks like a command' if rest else 'is not a command'}."
         return Unclear(text=text, why=why, meant=meant, as_task=as_task)
 
     def _sort_words(self, arguments: Sequence[str]) -> _Given:
@@ -252,7 +252,7 @@ class Arguments:
         if given.words and names[0] not in _TAKING_WORDS:
             names.insert(0, "a task")
         if len(names) > 1:
-            raise click.UsageError(f"{names[0]} and {names[1]} cannot be asked for together; ask for one of them.")
+            raise click.UsageError(f"{names[0]} and {names[1]} cannot be combined; give only one of them.")
         (name, value), *_ = given.asking
         words = [*([] if value is None else [value]), *given.words]
         return [*ASKING[name].command.split(), *given.options, *(["--", *words] if words else [])]
@@ -260,7 +260,7 @@ class Arguments:
     def _without_words(self, given: _Given) -> list[str]:
         if asked := [option for option in given.options if option in _ABOUT_ITSELF]:
             return asked[:1]
-        raise click.UsageError(f"{given.options[0]} belongs to a command or a task, and none was given.")
+        raise click.UsageError(f"{given.options[0]} needs a command or a task, and none was given.")
 
     def _path(self, words: Sequence[str]) -> tuple[list[str], list[str]]:
         """Split words into those that name a command and the rest."""
@@ -272,7 +272,7 @@ class Arguments:
     def _apart(self, words: Sequence[str]) -> Unclear:
         text = " ".join(words)
         near = [" ".join([name, *words[1:]]) for name in self.nearest(words[0])]
-        came = f"put a task in quotes: {words[0]!r} and {words[1]!r} came apart."
+        came = f"put a task in quotes: {words[0]!r} and {words[1]!r} are separate words."
         return Unclear(text=text, why=f"There is no command {words[0]}; {came}", meant=near)
 
 

@@ -153,7 +153,7 @@ def _carry_out(ctx: click.Context, values: Values) -> int:
             return _print_completion(values["shell"])
     if given := values.get("task_text"):
         if values["text"]:
-            raise click.UsageError("the task is said twice: give it as TEXT, or with --task.", ctx)
+            raise click.UsageError("the task is given twice: give it as TEXT, or with --task.", ctx)
         values = {**values, "text": (given,)}
     if name == "run" and not values["text"] and ctx.obj.session is None:
         return _ask_at_terminal(ctx)
@@ -213,7 +213,7 @@ def _print_usage_error(error: click.ClickException, *, as_json: bool) -> int:
         return error.exit_code
     ctx = error.ctx if isinstance(error, click.UsageError) else None
     tells = f"{ctx.command_path} --help" if ctx and ctx.parent else format_command("help")
-    click.echo(f"error: {message}\n{tells} tells more.", err=True)
+    click.echo(f"error: {message}\nSee {tells}.", err=True)
     return error.exit_code
 
 
@@ -227,4 +227,4 @@ def _of_another(error: click.NoSuchOption) -> str:
     ]
     if not having or error.ctx is None:
         return ""
-    return f"{name} belongs to {' or '.join(map(str, having))}, and says nothing to {error.ctx.info_name}."
+    return f"{error.ctx.info_name} does not take {name}; it works with {' or '.join(map(str, having))}."

@@ -183,7 +183,7 @@ Act = Callable[[click.Context, "Values"], int]
 """Functions that carry out a command, given its context and the values of its parameters."""
 _ID, _NAME = TaskId(), Name()
 _TASK, _TASK_IS = ("-t", "--task", "task_text"), {"metavar": "TEXT", "help": "The same as TEXT."}
-_NAMED = "NAME is the number of a task, or any beginning of a commit's id or of a branch."
+_NAMED = "NAME is a task number, or the beginning of a commit id or a branch name."
 _NUMBER = Whole(2**63 - 1)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _NEW_FILE = click.Path(dir_okay=False, path_type=Path)
@@ -235,7 +235,7 @@ def _output() -> list[click.Parameter]:
                 help="NO_COLOR is honoured as well."),
         _flag("--no-color", group=OUTPUT, help="The same as --color never."),
         _option("--home", metavar="FOLDER", type=home, group=OUTPUT,
-                help="Where the daemon's database lies; NIGHTSHIFT_HOME, else this checkout."),
+                help="The folder of the daemon's database; by default NIGHTSHIFT_HOME, else this checkout."),
     ]  # fmt: skip
 
 
@@ -249,29 +249,30 @@ def new_task_options() -> list[click.Parameter]:
     many: dict[str, Any] = {"multiple": True, **more}
     return [
         _option("-p", "--priority", type=PriorityOrKind(), help="Higher is sooner; 1 by default."),
-        _option("--repo", metavar="PATH", help="The repository to work in, instead of the daemon's own."),
+        _option("--repo", metavar="PATH", help="The repository to work in, instead of the daemon's workspace."),
         _option("--base", metavar="REF", help="The branch or commit to start from."),
         _option("--project", metavar="NAME", help="The project of the daemon's workspace to work in."),
         _option("--tests", help="A file of tests that must pass (FILE, or PATH=FILE). Repeat for more.", **files),
         _option("--test-command", metavar="COMMAND", help="Judge by this command and the tests that it reports."),
         _option("--depends-on", type=_ID, metavar="ID", multiple=True, help="Wait for this task. Repeat for more."),
-        _option("--not-before", metavar="TIME", help="Start no sooner; your own time zone unless it names one."),
+        _option("--not-before", metavar="TIME",
+                help="Do not start before this time; your time zone, unless it names one."),
         _switch("review", "Have the change reviewed before its tests run.", "--enable-review"),
         _switch("audit", "Have it audited for security.", "--enable-audit"),
         _switch("clarify", "Ask you first where the task is unclear.", "--enable-clarify"),
         _switch("split", "Let its plan split it into subtasks.", "--enable-split"),
-        _switch("integrate", "Merge the branch into its base once it passed."),
+        _switch("integrate", "Merge the branch into its base once its tests have passed."),
         _option("--kind", type=click.Choice(list(map(str, Kind))), help="What is being built.", **more),
-        _option("--language", type=click.Choice(list(map(str, Language))), help="If nothing else says it.", **more),
+        _option("--language", type=click.Choice(list(map(str, Language))), help="If nothing else shows it.", **more),
         _option("--file", "files", help="A file to start with (FILE, or PATH=FILE). Repeat for more.",
                 **files, **more),
-        _option("--cases", metavar="FILE", help="Calls and results, kept from the model: YAML or JSON.", **more),
-        _option("--oracle", metavar="FILE", help="A module that knows the results of cases without one.", **more),
+        _option("--cases", metavar="FILE", help="Calls and results, hidden from the model: YAML or JSON.", **more),
+        _option("--oracle", metavar="FILE", help="A module that computes missing results of cases.", **more),
         _option("--package", "packages", metavar="NAME", help="A package that it may use. Repeat for more.", **many),
         _option("--allow", metavar="RULE", help="A rule of the checker that it may break. Repeat for more.", **many),
         _option("--mcp", metavar="SERVER.TOOL", help="A tool of your MCP servers that it may use. Repeat for more.",
                 **many),
-        _option("--key", metavar="KEY", help="A second task of the same key is not made.", **more),
+        _option("--key", metavar="KEY", help="A second task with the same key is not created.", **more),
         _option("--limit", "limits", metavar="NAME=N", help=f"One of {', '.join(LIMITS)}.", **many),
         _option("--meta", "metadata", metavar="NAME=TEXT", help="Noted with the task.", **many),
         _option("--explore", type=click.Choice(list(map(str, Explore))),
@@ -294,8 +295,8 @@ def _which_tasks() -> list[click.Parameter]:
 
     return [
         _option("--status", type=click.Choice(list(map(str, Status))), metavar="STATUS",
-                help="Only those of this status, such as running or failed."),
-        _option("--limit", type=Whole(1000), default=20, metavar="N", help="So many; 20 by default."),
+                help="Only tasks with this status, such as running or failed."),
+        _option("--limit", type=Whole(1000), default=20, metavar="N", help="How many; 20 by default."),
     ]  # fmt: skip
 
 
@@ -309,8 +310,8 @@ def _examples(*lines: str) -> str:
 
 def _tasks() -> Iterator[Command | Group]:
     yield _command("add",
-                   "Add a task.\n\nTEXT is what is to be done; `-` reads it from the standard input. On a terminal, "
-                   "without a text, your editor asks for it. `add` may be left out where the text is in quotes.",
+                   "Add a task.\n\nTEXT describes the task; `-` reads it from standard input. On a terminal, your "
+                   "editor opens if you give no text. You can leave out `add` if the text is in quotes.",
                    _argument("text", nargs=-1), _option(*_TASK, **_TASK_IS),
                    later=new_task_options, listed='add "TEXT"',
                    short_help="Add a task; the word `add` may be left out.",
@@ -318,62 +319,62 @@ def _tasks() -> Iterator[Command | Group]:
                    'add --priority 5 --tests test_login.py "Fix the login bug"',
                    'add --repo ~/shop --base main "Let the export be dry-run"'))  # fmt: skip
     yield _command(
-        "run", "Work on a task until it ends.\n\nIt is done by the daemon where one runs, else by this process. The "
-        "exit code is 0 where it passed. On a terminal, without a text, you are asked for tasks.",
+        "run", "Work on a task until it ends.\n\nThe daemon does it if one is running, else this process. The exit "
+        "code is 0 if the task passed. On a terminal, without a text, you are asked for tasks.",
         _argument("text", nargs=-1), _option(*_TASK, **_TASK_IS), later=new_task_options, listed='run "TEXT"',
         short_help="Work on a task until it ends.", epilog=_examples('run "Write fizzbuzz" && echo it passed'),
     )  # fmt: skip
-    yield _command("load-tasks", "Add the tasks of a YAML file that are not there yet.",
+    yield _command("load-tasks", "Add those tasks of a YAML file that were not added before.",
                    _argument("load", metavar="FILE", type=_FILE), listed="load-tasks FILE, todo",
                    short_help="Tasks from a YAML file; from TODO(nightshift) comments.")  # fmt: skip
     yield _command(
-        "todo", "File the comments `TODO(nightshift): …` of the commit that is checked out as tasks.\n\nEach is filed "
-        "once: it is known by its file and its words. More deeply indented lines below it belong to it. "
-        "REPO is a checkout; by default the one around this folder.",
+        "todo", "Add the comments `TODO(nightshift): …` of the commit that is checked out as tasks.\n\nEach is added "
+        "once; it is recognised by its file and its text. More deeply indented lines below it belong to it. "
+        "REPO is a checkout; by default the one that contains this folder.",
         _argument("repo", required=False, default=".", metavar="[REPO]"),
         _flag("--install-hook", help="Do it after each commit: write a post-commit hook, unless there is one."),
-        _flag("--hook", hidden=True, help="As the hook calls it."),
+        _flag("--hook", hidden=True, help="Run as the hook does."),
     )  # fmt: skip
     yield _command("wait", "Wait until a task ends; exits with 1 if it failed.", _argument("id", type=_ID),
                    listed="wait ID")  # fmt: skip
     yield _command("cancel", "Cancel tasks.", _argument("ids", type=_ID, nargs=-1, required=True, metavar="ID..."),
                    listed="cancel, retry ID",
                    short_help="Cancel a task, or queue one again; retry --failed: all.")  # fmt: skip
-    yield _command("retry", "Queue tasks again that ended, and now those that wait for a time.",
-                   _argument("ids", type=_ID, nargs=-1, metavar="ID..."), _flag("--failed", help="All that failed."),
+    yield _command("retry", "Queue tasks again that have ended, or start waiting ones now.",
+                   _argument("ids", type=_ID, nargs=-1, metavar="ID..."), _flag("--failed", help="All failed tasks."),
                    _flag("--from-draft", help="Begin with the change of the task's draft."))  # fmt: skip
     yield _command("prioritise", "Make a task more urgent (a higher number) or less.",
                    _argument("place", nargs=-1, required=True, metavar="ID N"), listed="prioritise ID N",
                    context_settings={"ignore_unknown_options": True})  # fmt: skip
     yield _command("say",
-                   "Say something to a task that is open.\n\nIt is part of every request to a model from now on. A "
-                   "request that is under way is broken off and made again with it, but for --after.",
+                   "Send a message to a task that is open.\n\nEvery request to a model includes it from now on. A "
+                   "request that is under way is stopped and sent again with it, unless you give --after.",
                    _argument("id", type=_ID), _argument("text", nargs=-1, required=True),
                    _flag("--after", help="Let the model finish its reply first."), listed='say ID "TEXT"',
-                   short_help="Interrupt a task and say something to it.",
+                   short_help="Interrupt a task and send it a message.",
                    epilog=_examples('say 7 "Use the csv module, not pandas"'))  # fmt: skip
     yield _command(
         "fork", "Add a task that continues from a step of another one.\n\nPLACE is the number of that task, ID:STEP or "
         "ID:ATTEMPT:STEP.", _argument("place", metavar="PLACE"),
-        _option("--model", metavar="NAME", help="Who is asked first in the fork."),
+        _option("--model", metavar="NAME", help="Model to use first."),
         _option("--models", metavar="A,B,...", help="A fork for each; none lands until you `integrate` it."),
-        _option("--remark", metavar="TEXT", help="Added to the task's words."), listed="fork ID",
+        _option("--remark", metavar="TEXT", help="Added to the task's description."), listed="fork ID",
         short_help="Continue a task as a new one, also by several models.",
     )  # fmt: skip
 
 
 def _looking() -> Iterator[Command | Group]:
-    yield _command("brief", "What landed, failed, was spent and needs you since you last marked it as read.",
+    yield _command("brief", "What landed, failed and was spent since you last marked it as read, and what needs you.",
                    _option("--since", default="read", metavar="WHEN",
-                   help="night (20:00 to 08:00), today, or a time; by default where you have read to."),
+                   help="night (20:00 to 08:00), today, or a time; by default since you last marked it as read."),
                    _flag("--read", help="Mark it as read: the next one starts here."), listed="brief",
                    short_help="What was done since you last looked.")  # fmt: skip
-    yield _command("status", "What the daemon does now; the exit code tells whether it works.",
-                   _flag("-w", "--watch", help="Go on until Ctrl-C."), listed="status", epilog=HEALTH,
-                   short_help="What the daemon does now; --watch goes on.")  # fmt: skip
+    yield _command("status", "What the daemon is doing; the exit code shows whether it works.",
+                   _flag("-w", "--watch", help="Keep updating until Ctrl-C."), listed="status", epilog=HEALTH,
+                   short_help="What the daemon is doing; --watch keeps updating.")  # fmt: skip
     yield _command("logs", "The last N lines of the log; 50 by default.",
                    _argument("n", type=Whole(1000), default=50, metavar="[N]"),
-                   _flag("-f", "--follow", help="Go on with what happens next."), later=_which_lines, listed="logs [N]",
+                   _flag("-f", "--follow", help="Keep printing new lines."), later=_which_lines, listed="logs [N]",
                    short_help="The last lines of the log; --follow, --task 7.")  # fmt: skip
     yield _command("history", "The newest N tasks; 20 by default.",
                    _argument("n", type=Whole(500), default=20, metavar="[N]"), listed="history [N]",
@@ -386,7 +387,7 @@ def _looking() -> Iterator[Command | Group]:
                    _argument("week", default="now", metavar="[WEEK]"), listed="report [WEEK]",
                    short_help="Write the report of a week, or since the last one.")  # fmt: skip
     yield _command("doctor", "Check everything, and say what to do about what is wrong.",
-                   _flag("--deep", help="Check what takes long, too, and ask each model for one word."),
+                   _flag("--deep", help="Also run the slow checks, and ask each model for one word."),
                    listed="doctor")  # fmt: skip
     yield _bench()
 
@@ -396,16 +397,17 @@ def _bench() -> Group:
     repo = _argument("repo", required=True, metavar="REPO")
     commands = [
         _command(
-            "mine", "Find commits that can be tasks: small ones whose tests fail before and pass after.\n\nWhat was "
-            "looked at is kept, so it continues where it stopped.", repo,
+            "mine", "Find commits that can be tasks: small ones whose tests fail before and pass after.\n\nProgress "
+            "is kept, so the next call continues where this one stopped.", repo,
             _option("--commits", type=Whole(1_000_000), default=2000, metavar="N",
                     help="Look at the newest N; 2000 by default."),
             _option("--items", type=Whole(1_000_000), default=1_000_000, metavar="N",
-                    help="Stop when N new ones are found; the next call goes on."),
+                    help="Stop when N new ones are found; the next call continues."),
         ),
         _command(
-            "run", "Let arms solve the items: models, each with settings of its own.\n\nWhat has a result is not "
-            "done again, so it goes on where it was stopped. Your own tasks, budgets and quiet hours come first.", repo,
+            "run", "Run the benchmark: arms (models, each with its own settings) solve the items.\n\nItems with a "
+            "result are skipped, so a stopped run continues where it was. Your own tasks, budgets and quiet hours "
+            "come first.", repo,
             _option("--models", metavar="M,N", help="An arm for each: openai=gpt-5-mini,built-in."),
             _option("--arms", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
                     help="A YAML list of arms: name, model, protocol, tools, readers, memory."),
@@ -413,25 +415,25 @@ def _bench() -> Group:
                     help="Whether models see the tests (shown), or these are held out (words)."),
             _option("--items", type=Whole(1_000_000), metavar="N", help="Only N items, drawn from all."),
             _option("--rounds", type=Whole(9), default=1, metavar="N",
-                    help="Try all items N times: what arms with memory learn in one round they know in the next."),
-            _option("--budget", type=float, metavar="USD", help="Stop before the run has cost more."),
-            _option("--run", metavar="KEY", help="Go on with the run of this key, instead of one with other options."),
+                    help="Try all items N times; arms with memory use in each round what they learned before."),
+            _option("--budget", type=float, metavar="USD", help="Stop before the run costs more than this."),
+            _option("--run", metavar="KEY", help="Continue the run with this key instead of starting one."),
         ),
         _command(
-            "report", "What each arm solved at what price, and which differences are no chance.", repo,
+            "report", "What each arm solved at what cost, and which differences are significant.", repo,
             _option("--mode", type=click.Choice(["shown", "words"]),
-                    help="Of items whose tests were shown, or held out; by default as in the newest run."),
+                    help="Items whose tests were shown, or held out; by default as in the newest run."),
         ),
         _command(
-            "use", "Let the results shape which model begins a repository's tasks, and how it works.\n\nShows what "
-            "would be taken over; nothing is changed without --yes.", repo,
+            "use", "Let the results decide which model starts a repository's tasks, and how it works.\n\nShows "
+            "what would change; nothing is changed without --yes.", repo,
             _option("--mode", type=click.Choice(["shown", "words"]), help="As for the report."),
-            _flag("--yes", help="Take it over."),
-            _flag("--off", help="Take back what was taken over."),
+            _flag("--yes", help="Apply the results."),
+            _flag("--off", help="Stop using the results."),
         ),
     ]  # fmt: skip
     group = Group("bench", commands=commands, help="Measure models on tasks from a repository's own history.")
-    group.listed, group.short_help = "bench", "What models are worth on your own history."
+    group.listed, group.short_help = "bench", "How well models solve your own past commits."
     return group
 
 
@@ -439,44 +441,47 @@ def _deciding() -> Iterator[Command | Group]:
     remark = _option("--remark", metavar="TEXT", help="Noted with your decision.")
     yield _command("approvals", "What needs your decision.", listed="approvals, answer ID",
                    short_help="What needs your decision; answer ID \"TEXT\".")  # fmt: skip
-    yield _command("approve", "Grant what a task asked for; of a question, go with what is assumed.",
+    yield _command("approve", "Grant what a task asked for; for a question, use the default answer.",
                    _argument("id", type=_NUMBER), remark, listed="approve, deny ID",
-                   short_help="Grant what a task asked for, or let it go on without.")  # fmt: skip
-    yield _command("deny", "Deny what a task asked for; the task goes on without.", _argument("id", type=_NUMBER),
+                   short_help="Grant what a task asked for, or deny it.")  # fmt: skip
+    yield _command("deny", "Deny what a task asked for; the task continues without it.", _argument("id", type=_NUMBER),
                    remark)  # fmt: skip
     yield _command("answer", "Answer a question; `-` reads the answer from the standard input.",
                    _argument("id", type=_NUMBER), _argument("text", nargs=-1))  # fmt: skip
 
 
 def _commits() -> Iterator[Command | Group]:
-    force = _flag("--force", help="Do it even if other tests fail without it.")
-    yield _command("review", f"The commits that you have not read; of one, its change.\n\n{_NAMED} It may be all.",
+    force = _flag("--force", help="Do it even if other tests fail without the commit.")
+    yield _command("review", "The commits that you have not read; with NAME, the change of one.\n\n"
+                   f"{_NAMED} It can also be `all`.",
                    _argument("what", type=_NAME, required=False, metavar="[NAME]"),
                    _flag("--read", help="Mark it as read, without showing it."),
-                   _option("--limit", type=Whole(500), default=50, metavar="N", help="List as many; 50 by default."),
+                   _option("--limit", type=Whole(500), default=50, metavar="N", help="How many; 50 by default."),
                    listed="review [ID]", short_help="Commits to read; review 7 --read marks it.")  # fmt: skip
     yield _command("integrate", "Integrate the commit that waits on a task's branch: rebase it, run its tests, move "
-                   f"the base branch.\n\n{_NAMED} Of several forks of a task one can be integrated.",
-                   _argument("name", type=_NAME), _flag("--force", help="Do it without a run."),
-                   listed="integrate, discard ID", short_help="Take what waits on a branch, or remove it.")  # fmt: skip
-    yield _command("discard", "Remove the branch on which a task's commit waits, and say how to make it again.\n\n"
+                   f"the base branch.\n\n{_NAMED} Only one of several forks of a task can be integrated.",
+                   _argument("name", type=_NAME), _flag("--force", help="Do it without running tests."),
+                   listed="integrate, discard ID",
+                   short_help="Merge what waits on a branch, or remove it.")  # fmt: skip
+    yield _command("discard", "Remove the branch on which a task's commit waits, and print how to restore it.\n\n"
                    f"{_NAMED}", _argument("name", type=_NAME))  # fmt: skip
     yield _command("revert", f"Revert what a task integrated, by a commit on top.\n\n{_NAMED}",
                    _argument("name", type=_NAME), force, listed="revert ID, undo",
                    short_help="Revert a commit, or the last; reapply undoes it.")  # fmt: skip
     yield _command("reapply", f"Reapply what was reverted.\n\n{_NAMED}", _argument("name", type=_NAME), force)
-    yield _command("undo", "Revert what was integrated last.", force, _flag("--yes", help="Do not ask."))
-    yield _command("verify", f"Run a commit's evidence again.\n\n{_NAMED} Of a repository it may be any branch, tag "
+    yield _command("undo", "Revert the commit that was integrated last.", force, _flag("--yes", help="Do not ask."))
+    yield _command("verify", f"Run a commit's evidence again.\n\n{_NAMED} With --repo it can be any branch, tag "
                    "or commit.", _argument("name", type=_NAME),
-                   _option("--repo", metavar="PATH", help="Its repository, instead of the daemon's own."),
+                   _option("--repo", metavar="PATH", help="Its repository, instead of the daemon's workspace."),
                    listed="verify, proof ID",
                    short_help="Run its evidence again; its proof as one HTML file.")  # fmt: skip
     yield _command(
-        "proof", "Write what proves a commit as one HTML file, to be handed to others.\n\nIt has the task, the change, "
-        f"the tests, the evidence, and the commands by which anybody can check it with git and pytest alone. {_NAMED}",
+        "proof", "Write the proof of a commit as one HTML file, to share with others.\n\nIt has the task, the change, "
+        "the tests, the evidence, and commands with which anybody can check it using only git and pytest. "
+        f"{_NAMED}",
         _argument("name", type=_NAME),
         _option("--out", type=_NEW_FILE, metavar="FILE", help="Where to write it; by default proof-COMMIT.html here."),
-        _option("--repo", metavar="PATH", help="Its repository, instead of the daemon's own."),
+        _option("--repo", metavar="PATH", help="Its repository, instead of the daemon's workspace."),
         short_help="A commit's proof as one HTML file to share.",
     )  # fmt: skip
 
@@ -484,26 +489,26 @@ def _commits() -> Iterator[Command | Group]:
 def _daemon() -> Iterator[Command | Group]:
     dry = _flag("--dry-run", help="Only show what would be done.")
     yield _command("daemon", "Run the daemon in this terminal, until Ctrl-C or SIGTERM.\n\n"
-                   "Its exit code is 0 after a stop that was asked for, 2 for wrong settings, 3 where another daemon\n"
-                   "works on the home already, and 1 for whatever else went wrong.\n\nIn a checkout `main.py` does the "
-                   "same, and takes all other commands.",
-                   _option("--port", type=int, metavar="N", help="Where the dashboard listens; before FLASK_PORT."),
-                   _option("--workers", type=int, metavar="N", help="How many tasks at once; before WORKER_COUNT."),
+                   "Its exit code is 0 after a requested stop, 2 for wrong settings, 3 if another daemon works on "
+                   "the home already, and 1 for any other error.\n\n"
+                   "In a checkout `main.py` does the same, and accepts all other commands.",
+                   _option("--port", type=int, metavar="N", help="Where the dashboard listens; overrides FLASK_PORT."),
+                   _option("--workers", type=int, metavar="N", help="How many tasks at once; overrides WORKER_COUNT."),
                    listed="daemon", short_help="Run the daemon in this terminal.")  # fmt: skip
     yield _command("pause", "Start no more tasks; running ones continue.", listed="pause, resume",
                    short_help="Start no more tasks, or start them again.")  # fmt: skip
     yield _command("resume", "Start tasks again, after a checkpoint too.")
-    yield _command("checkpoint", "Let what runs finish, write the report, and wait until you resume.",
+    yield _command("checkpoint", "Let running tasks finish, write the report, and wait until you resume.",
                    listed="checkpoint, reload",
-                   short_help="Finish what runs, report, wait; read settings again.")  # fmt: skip
+                   short_help="Finish running tasks, report, wait; reload settings.")  # fmt: skip
     yield _command("reload", "Have the daemon read its settings and tasks.yaml again.")
     yield _command("repo-settings", "The effective settings of a repository.\n\nNAME=VALUE sets a value, NAME= removes "
                    "it.", _argument("path"), _argument("changes", nargs=-1, metavar="[NAME=VALUE]..."),
-                   listed="repo-settings, check PATH",
+                   listed="repo-settings, check",
                    short_help="A repository's settings; whether its tests can run.")  # fmt: skip
-    yield _command("check", "Run a repository's suite as it is, and say what can be judged.\n\nIts first task does "
-                   "the same before a model is asked.", _argument("path"))  # fmt: skip
-    yield _command("environments", "What repositories declare that their code needs, as it is kept.",
+    yield _command("check", "Run a repository's tests as they are, and show what can be judged.\n\nIts first task does "
+                   "the same before it asks a model.", _argument("path"))  # fmt: skip
+    yield _command("environments", "The dependencies that repositories declare, as they are kept.",
                    listed="environments, forges",
                    short_help="Packages kept for repositories; GitHub, GitLab, Gitea.")  # fmt: skip
     yield _command("forges", "The state of the connections to GitHub, GitLab, Gitea and Forgejo.")
@@ -520,7 +525,7 @@ def _daemon() -> Iterator[Command | Group]:
     yield _command("install-service", "Write a systemd user unit for this home.", dry, listed="install-service",
                    short_help="Write a systemd unit; uninstall-service removes it.")  # fmt: skip
     yield _command("uninstall-service", "Remove the systemd user unit.", dry)
-    yield _command("completion", "Print a script that completes commands, options and the numbers of tasks.",
+    yield _command("completion", "Print a script that completes commands, options and task numbers.",
                    _argument("shell", type=click.Choice(["bash", "zsh", "fish"])), listed="completion SHELL",
                    short_help="Complete commands and ids in bash, zsh or fish.")  # fmt: skip
 
@@ -529,50 +534,50 @@ def _memory() -> Group:
     """Make the commands that export lessons and accepted work from this home and import lessons."""
     commands = [
         _command("export", "Write all lessons as JSON Lines; `-` is the standard output.", _argument("file")),
-        _command("import", "Take the lessons of such a file that are new here.", _argument("file")),
-        _command("export-training", "Write accepted replies, and failed ones with what passed, for fine-tuning.",
+        _command("import", "Import those lessons of an exported file that are new here.", _argument("file")),
+        _command("export-training", "Write accepted replies, and pairs of a failed and a passing one, for fine-tuning.",
                  _argument("file")),
     ]  # fmt: skip
-    group = Group("memory", commands=commands, help="What was learned: carry it to another machine.")
-    group.listed, group.short_help = "memory, hub", "Move lessons by file; several machines with one queue."
+    group = Group("memory", commands=commands, help="Move lessons to another machine.")
+    group.listed, group.short_help = "memory, hub", "Export and import lessons; several machines, one queue."
     return group
 
 
 def _hub() -> Group:
     """Make the commands for the hub that several machines share; they ask its server and need no running daemon."""
     commands = [
-        _command("init", "Make Temporal's namespace ready, and the shared database if there is one.\n\nRun it as the "
-                 "database's owner; it says how nodes log in with fewer rights."),
+        _command("init", "Set up Temporal's namespace, and the shared database if there is one.\n\nRun it as the "
+                 "database's owner; it prints how nodes log in with fewer rights."),
         _command("dev", "Run the packaged Temporal server, to try a hub on one machine.",
                  _option("--port", type=Whole(60_000), default=7233, metavar="N", help="Where it listens.")),
         _command("status", "Nodes, tasks by status, the newest failures.", epilog=HUB_HEALTH),
         _command("nodes", "All nodes: what they are, and what they do."),
-        _command("drain", "Let a node take nothing new; what it has goes on.",
-                 _argument("node", metavar="NODE"), _flag("--undo", help="It takes tasks again.")),
-        _command("remove", "Let a node never come back: others have its tasks.",
-                 _argument("node", metavar="NODE"), _flag("--undo", help="It may come again.")),
+        _command("drain", "Stop giving new tasks to a node; its running tasks continue.",
+                 _argument("node", metavar="NODE"), _flag("--undo", help="Give it tasks again.")),
+        _command("remove", "Remove a node for good; other nodes get its tasks.",
+                 _argument("node", metavar="NODE"), _flag("--undo", help="Let it come back.")),
         _command("tasks", "The newest tasks of all nodes.", later=_which_tasks),
-        _command("verify", "Tell by whom results are signed: of a task, or of the newest that have ended.",
+        _command("verify", "Show who signed the results: of a task, or of the newest ended tasks.",
                  _argument("id", type=_NUMBER, required=False, metavar="[TASK]")),
         _command("cancel", "Cancel a task, whichever node has it.", _argument("id", type=_NUMBER)),
         _command("retry", "Queue a task again that failed or was cancelled.", _argument("id", type=_NUMBER)),
         _command("priority", "Let a task be claimed sooner (higher) or later.",
                  _argument("place", nargs=-1, required=True, metavar="ID N")),
-        _command("pause", "Let no node take a task; what runs goes on.",
+        _command("pause", "Stop all nodes from taking tasks; running tasks continue.",
                  _argument("reason", nargs=-1, metavar="[REASON]")),
         _command("resume", "Let nodes take tasks again."),
-        _command("asks", "What tasks ask their owner, on whichever node."),
+        _command("asks", "What tasks on all nodes ask you."),
         _command("answer", "Answer what a task asks: yes, no, or in words.", _argument("id", type=_NUMBER),
                  _argument("ask", type=_NUMBER), _argument("words", nargs=-1, required=True, metavar="WORDS")),
         _command("workspace", "Show or set the remote that the workspaces of all nodes follow.\n\nAn empty bare "
                  "repository will do.",
                  _argument("url", required=False, metavar="[ADDRESS]")),
-        _command("budget", "Show or set what all nodes may spend together.\n\nSetting it takes the database's owner.",
-                 _option("--day", "day_cost_usd", type=float, metavar="USD", help="In a day of UTC."),
-                 _option("--total", "total_cost_usd", type=float, metavar="USD", help="Ever."),
-                 _option("--day-tokens", type=int, metavar="N", help="Tokens in a day of UTC."),
-                 _option("--total-tokens", type=int, metavar="N", help="Tokens, ever."),
-                 _flag("--off", help="No budget any more.")),
+        _command("budget", "Show or set what all nodes may spend together.\n\nOnly the database's owner can set it.",
+                 _option("--day", "day_cost_usd", type=float, metavar="USD", help="In one UTC day."),
+                 _option("--total", "total_cost_usd", type=float, metavar="USD", help="In total."),
+                 _option("--day-tokens", type=int, metavar="N", help="Tokens in one UTC day."),
+                 _option("--total-tokens", type=int, metavar="N", help="Tokens in total."),
+                 _flag("--off", help="Remove the budget.")),
     ]  # fmt: skip
     return Group("hub", commands=commands, help="Several machines with one queue: the hub that HUB_URL names.")
 
@@ -603,6 +608,6 @@ def write_screen(commands: Iterable[click.Command], formatter: click.HelpFormatt
                 text = (command.short_help or command.help or "").rstrip(".")
                 formatter.write(f"  {command.listed:<{COLUMN}}{text}\n")
     formatter.write(
-        f"Each takes --json, --no-color, --home FOLDER; {format_command('help add')} tells more.\n"
-        "Typed alone it opens a prompt. While no daemon runs, tasks wait in the queue.\n"
+        f"All accept --json, --no-color, --home FOLDER; see {format_command('help add')}.\n"
+        "Without a command: a prompt. While no daemon runs, tasks wait in the queue.\n"
     )

@@ -78,7 +78,7 @@ def mark_reviewed(session: Session, which: str) -> int:
         else:
             done = session.post(f"/api/task/{named.task_id}/reviewed")
     count = len(done.commits)
-    marked = f"{count} commit{'' if count == 1 else 's'} marked as read" if count else "nothing of that was unread"
+    marked = f"{count} commit{'' if count == 1 else 's'} marked as read" if count else "none of it was unread"
     session.print(done, Cell(f"{marked}, {done.unread} left"))
     return Exit.OK
 
@@ -89,7 +89,7 @@ def integrate(session: Session, name: str, *, force: bool = False) -> int:
     what = "is integrated already" if done.already else "integrated"
     session.print(done, Cell(f"task {done.task_id} {what}: {done.commit[:10]} on {done.target} of {done.repo}"))
     if not session.out.as_json:
-        ended = f"ended beside it: {', '.join(f'task {each}' for each in done.ended)}" if done.ended else ""
+        ended = f"other forks ended: {', '.join(f'task {each}' for each in done.ended)}" if done.ended else ""
         for text in filter(None, (done.judged, ended)):
             session.out.note(text)
     return Exit.OK
@@ -134,7 +134,7 @@ def undo(session: Session, *, force: bool, yes: bool) -> int:
     """Revert the last integrated commit, after showing it and, unless `yes` is set, asking."""
     newest = next(iter(session.get("/api/commits", standing=1, limit=1).commits), None)
     if newest is None:
-        session.out.note("nothing that was integrated is left to revert")
+        session.out.note("no integrated commit is left to revert")
         return Exit.NOT_FOUND
     session.out.note(_describe(session, newest))
     if not (yes or _confirm()):
@@ -145,14 +145,14 @@ def undo(session: Session, *, force: bool, yes: bool) -> int:
 
 def _confirm() -> bool:
     if not sys.stdin.isatty():
-        raise click.UsageError("undo asks before it acts; say --yes where nobody can answer.")
+        raise click.UsageError("undo asks before it acts; give --yes if nobody can answer.")
     return click.confirm("Revert it?", default=False, err=True)
 
 
 def _describe(session: Session, row: Any) -> str:
     at = session.views.at(row.at).text
     return (
-        f"the last that was integrated is task {row.task_id}, {row.commit[:10]} on {row.target or 'its branch'} of "
+        f"the last integrated commit is of task {row.task_id}, {row.commit[:10]} on {row.target or 'its branch'} of "
         f"{row.repo}, {at}: {row.subject}"
     )
 

@@ -37,7 +37,7 @@ class Answer(dict[str, Any]):
             return self[name]
         except KeyError:
             raise Stranger(
-                f"something that is not Nightshift answers, or one of another version: no {name!r}"
+                f"something that is not Nightshift, or is another version of it, answers: no {name!r}"
             ) from None
 
 
@@ -137,9 +137,7 @@ class Connection(ABC):
             case HTTPStatus.BAD_REQUEST | HTTPStatus.UNPROCESSABLE_ENTITY:
                 return InvalidTask(failed.get("fields") or {"task": failed.error}, failed.get("more", 0))
             case HTTPStatus.UNAUTHORIZED:
-                return NotAllowed(
-                    "the daemon asks for its token: set API_TOKEN here as it was set where the daemon started"
-                )
+                return NotAllowed("the daemon asks for its token: set API_TOKEN here to the value that the daemon has")
             case HTTPStatus.FORBIDDEN:
                 return NotAllowed(failed.error)
             case HTTPStatus.NOT_FOUND:
@@ -170,7 +168,7 @@ class NetworkConnection(Connection):
         """Check that the daemon answers, and no other program; raises as `ask` does."""
         answer = self.status(PROBE_WALL_S)
         if any(name not in answer for name in _OF_A_STATUS):
-            raise Stranger(f"something that is not Nightshift answers, or one of another version at {self._where}")
+            raise Stranger(f"something that is not Nightshift, or is another version of it, answers at {self._where}")
 
     def _send_once(self, request: Request) -> Reply:
         headers = self._headers | ({} if request.content is None else {"Content-Type": "application/json"})
@@ -188,7 +186,7 @@ class NetworkConnection(Connection):
         finally:
             connection.close()
         if len(content) > MAX_ANSWER_BYTES:
-            raise self._stranger("something answers without an end")
+            raise self._stranger("the answer does not end")
         wait = response.headers.get("Retry-After", "")
         return Reply(status=response.status, content=content, retry_after_s=float(wait) if wait.isdigit() else 1.0)
 

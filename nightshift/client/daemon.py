@@ -50,7 +50,7 @@ def live_or_noted(session: Session) -> int:
     """Return the exit code of a read command; if no daemon runs, note that the database was read."""
     if session.connection.live:
         return Exit.OK
-    session.out.note(f"{session.connection.why_offline}; this is what the database says")
+    session.out.note(f"{session.connection.why_offline}; showing saved data")
     return Exit.DAEMON_DOWN
 
 
@@ -61,13 +61,13 @@ def forges(session: Session) -> int:
     lines = [Cell(f"{each.address}: {note}", Tone.WARN) for each, note in notes]
     blocks: list[Block] = [session.views.forges(statuses)] if statuses else []
     if not statuses:
-        lines = [Cell("no repository at a forge is followed; `forges` in the settings names them")]
+        lines = [Cell("no repository at a forge is followed; add one to `forges` in the settings")]
     session.print({"forges": statuses}, [*blocks, *([Lines(lines=lines)] if lines else [])])
     return live_or_noted(session)
 
 
 def _describe_forge(forge: Any) -> tuple[str, ...]:
-    until = f"; it is left alone until {forge.rests_until}" if forge.rests_until else ""
+    until = f"; not asked again before {forge.rests_until}" if forge.rests_until else ""
     return (f"{forge.fault}{until}" if forge.fault else "", *forge.notes)
 
 
@@ -76,7 +76,7 @@ def pause(session: Session) -> int:
     answer = session.post("/api/pause")
     state = str(answer.state) if session.connection.live else "paused"
     session.print(answer, Cell(state))
-    session.note_if_down("it will start without claiming tasks")
+    session.note_if_down("it will start paused")
     return Exit.OK
 
 
@@ -85,7 +85,7 @@ def resume(session: Session) -> int:
     answer = session.post("/api/resume")
     state = str(answer.state) if session.connection.live else ("paused" if answer.holds else "not paused")
     session.print(answer, [Lines(lines=[Cell(state), *pause_reasons(answer.holds).lines])])
-    session.note_if_down(f"it will start {'without claiming tasks' if answer.holds else 'working'}")
+    session.note_if_down(f"it will start {'paused' if answer.holds else 'working'}")
     return Exit.OK
 
 
@@ -93,13 +93,11 @@ def checkpoint(session: Session) -> int:
     """Request a checkpoint now."""
     answer = session.post("/api/checkpoint")
     if answer.asked:
-        line = "checkpoint: what runs finishes, then the report is written and nothing is started until you resume"
+        line = "checkpoint: running tasks finish, then the report is written; nothing starts until you resume"
     else:
-        line = f"a checkpoint is under way or waits for you already; `{format_command('resume')}` starts tasks again"
+        line = f"a checkpoint is already under way or waits for you; `{format_command('resume')}` starts tasks again"
     session.print(answer, Cell(line))
-    session.note_if_down(
-        "its next start makes the checkpoint" if answer.asked else "it will start without claiming tasks"
-    )
+    session.note_if_down("it makes the checkpoint when it next starts" if answer.asked else "it will start paused")
     return Exit.OK
 
 
@@ -118,7 +116,7 @@ def reload(session: Session) -> int:
     done = session.connection.read(reply)
     session.print(done, Cell(f"changed: {', '.join(done.changed)}" if done.changed else "nothing has changed"))
     for each in () if session.out.as_json else done.later:
-        session.out.note(f"{each.name} needs a restart; until then it is {each.holds}")
+        session.out.note(f"{each.name} needs a restart; until then it stays {each.holds}")
     for name in () if session.out.as_json else done.overruled:
         session.out.note(f"{name}: {OVERRULED}; {HOW_TO_REMOVE}")
     return Exit.OK
@@ -129,7 +127,7 @@ def install_extra(session: Session, name: str) -> int:
     if not session.connection.live:
         raise DaemonGone(f"{session.connection.why_offline}; {install_by_hand(name)} installs them without it")
     answer = session.post(f"/api/extra/{quote(name, safe='')}/install")
-    session.print(answer, Cell(f"{answer.name} is being installed; `{format_command('status')}` tells how it goes"))
+    session.print(answer, Cell(f"{answer.name} is being installed; `{format_command('status')}` shows the progress"))
     return Exit.OK
 
 

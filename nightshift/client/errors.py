@@ -104,7 +104,7 @@ def run_guarded(action: Callable[[], int], *, as_json: bool) -> int:
     except OSError as error:
         why = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
         if isinstance(error, FileNotFoundError) and not error.filename:
-            why = "the folder in which this was typed is gone; change to another one"
+            why = "the current folder is gone; change to another one"
         with contextlib.suppress(OSError):  # the same device
             print_error(NightshiftError(why), as_json=as_json)
         _leave(sys.stdout, sys.stderr)

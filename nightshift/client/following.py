@@ -42,10 +42,10 @@ def run(session: Session, body: Mapping[str, Any]) -> int:
     try:
         return print_outcome(session, _follow_task(session, task_id, newest, lambda line: show_progress(session, line)))
     except KeyboardInterrupt:
-        session.out.note(f"task {task_id} goes on in the daemon; `{format_command(f'cancel {task_id}')}` ends it")
+        session.out.note(f"task {task_id} continues in the daemon; `{format_command(f'cancel {task_id}')}` cancels it")
         raise
     except DaemonGone as gone:
-        raise DaemonGone(f"{gone}; task {task_id} goes on when the daemon is back") from None
+        raise DaemonGone(f"{gone}; task {task_id} continues when the daemon is back") from None
 
 
 def wait(session: Session, task_id: int) -> int:
@@ -86,7 +86,7 @@ def _go_on(session: Session, query: Mapping[str, Any], after: int) -> None:
         try:
             page = session.get("/api/logs", **query, after=after)
         except DaemonGone as gone:
-            session.out.note(f"{gone}; reading on in the database")
+            session.out.note(f"{gone}; reading the database instead")
             session.disconnect()
             continue
         for line in page.events:

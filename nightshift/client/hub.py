@@ -170,14 +170,14 @@ def _init_database(session: Session, answer: dict[str, object]) -> list[str]:
         ]
     else:
         lines += [
-            f"The role {ROLE} is missing, and this user may make none. Have one who may do",
+            f"The role {ROLE} is missing, and this user may not create it. Have a user who may do",
             f"  CREATE ROLE {ROLE} NOLOGIN;",
             f"then `{format_command('hub init')}` again.",
         ]
     if not searches:
         lines.append(
-            "Without pgvector, a new node finds lessons by words until it has read all of them. A superuser adds it by "
-            f"CREATE EXTENSION vector; then `{format_command('hub init')}` again."
+            "Without pgvector, a new node finds lessons by words until it has read all of them. To add it, "
+            f"run CREATE EXTENSION vector as a superuser, then `{format_command('hub init')}` again."
         )
     return lines
 
@@ -243,7 +243,7 @@ def nodes(session: Session) -> int:
         for node in statuses
     ]  # fmt: skip
     head = ("node", "state", "busy", "seen ago", "drains", "version", "labels", "address")
-    lines = [Cell("no node has joined yet; one does when a daemon starts with HUB_URL")]
+    lines = [Cell("no node has joined yet; a daemon with HUB_URL joins when it starts")]
     session.print(
         {"nodes": [to_json_value(node) for node in statuses]},
         [Table(head=head, rows=rows, spare=("labels", "version", "seen ago"))] if rows else [Lines(lines=lines)],
@@ -258,7 +258,7 @@ def drain(session: Session, name: str, *, undo: bool) -> int:
 
         node = drained(connection, name, draining=not undo)
     has = f"; it finishes {node.held} task{'' if node.held == 1 else 's'}" if node.held else ""
-    text = f"{node.name} takes tasks again" if undo else f"{node.name} takes nothing new{has}"
+    text = f"{node.name} takes tasks again" if undo else f"{node.name} takes no new tasks{has}"
     session.print({"node": node.id, "name": node.name, "draining": not undo}, Cell(text))
     return Exit.OK
 
@@ -270,11 +270,11 @@ def remove(session: Session, name: str, *, undo: bool) -> int:
 
         if undo:
             node = hub_nodes.let_back(connection, name)
-            session.print({"node": node.id, "name": node.name, "removed": False}, Cell(f"{node.name} may come again"))
+            session.print({"node": node.id, "name": node.name, "removed": False}, Cell(f"{node.name} may come back"))
             return Exit.OK
         gone, moved = hub_nodes.remove(connection, name)
     text = f"; others get the {'task' if moved == 1 else f'{moved} tasks'} that it had" if moved else ""
-    key = "take its key to the server, and its user in the shared database, away where it must not reach them"
+    key = "if it must no longer reach them, revoke its key to the server and its user in the shared database"
     answer = {"node": gone.id, "name": gone.name, "removed": True, "moved": moved}
     session.print(answer, [Lines(lines=[Cell(f"{gone.name} was removed{text}"), Cell(key)])])
     return Exit.OK
@@ -355,7 +355,7 @@ def prioritise(session: Session, words: Sequence[str]) -> int:
 def pause(session: Session, reason: str) -> int:
     """Stop all nodes from claiming tasks."""
     _set_pause(session, reason)
-    session.print({"paused": reason}, Cell("paused: no node takes a task until you resume; what runs goes on"))
+    session.print({"paused": reason}, Cell("paused: no node takes a task until you resume; running tasks continue"))
     return Exit.OK
 
 
@@ -380,7 +380,7 @@ def asks(session: Session) -> int:
     open_ones = [(task, ask) for task in waiting_tasks for ask in json.loads(task.asks or "[]")]
     rows = [[cell(task.id), cell(ask["id"]), cell(task.node_name), cell(ask["question"])] for task, ask in open_ones]
     answer = {"asks": [{"task": task.id, "node": task.node_name, **ask} for task, ask in open_ones]}
-    nothing: Block = Lines(lines=[Cell("no task asks anything")])
+    nothing: Block = Lines(lines=[Cell("no task has a question")])
     session.print(answer, [Table(head=("task", "ask", "node", "question"), rows=rows)] if rows else [nothing])
     return Exit.OK
 

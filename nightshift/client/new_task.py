@@ -78,10 +78,10 @@ def edit_text() -> str:
         click.UsageError: the description is empty, or there is no terminal.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise click.UsageError(f'say what is to be done: {format_command("add")} "TEXT", or - for the standard input.')
+        raise click.UsageError(f'describe the task: {format_command("add")} "TEXT", or - for standard input.')
     text = (click.edit(EDITED, extension=".md") or "").partition(CUT)[0].strip()
     if not text:
-        raise click.UsageError("nothing was written, and nothing is added.")
+        raise click.UsageError("nothing was written, so nothing is added.")
     return text
 
 
@@ -151,7 +151,7 @@ def own_time(option: str, text: str) -> str:
     try:
         return datetime.fromisoformat(text).astimezone().isoformat()
     except (ValueError, OverflowError):
-        raise click.UsageError(f"{option}: {text!r} is no time; write for example 2026-11-23T02:30") from None
+        raise click.UsageError(f"{option}: {text!r} is not a time; write it as 2026-11-23T02:30") from None
 
 
 def _pairs(option: str, texts: Sequence[str]) -> list[tuple[str, str]]:
@@ -167,5 +167,5 @@ def _number(name: str, text: str) -> int | float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):  # JSON has no infinity
-        raise click.UsageError(f"--limit: {name}: {text!r} is no number")
+        raise click.UsageError(f"--limit: {name}: {text!r} is not a number")
     return number

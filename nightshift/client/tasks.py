@@ -46,9 +46,7 @@ def add(session: Session, body: Mapping[str, Any], *, typed: bool = False) -> in
     if session.connection.live and not session.out.as_json:
         _tell_forecast(session)
     if task.differs:
-        session.out.note(
-            f"this key made another task before: {', '.join(task.differs)} differ; send it under another key"
-        )
+        session.out.note(f"this key belongs to another task: {', '.join(task.differs)} differ; use another key")
     session.note_if_down("the task waits in the queue until it starts")
     return Exit.OK
 
@@ -183,8 +181,8 @@ def say(session: Session, task_id: int, text: str, *, interrupt: bool) -> int:
     """
     answer = session.post(f"/api/task/{task_id}/say", {"text": text, "interrupt": interrupt})
     how = "the model is interrupted and asked again with it" if answer.interrupted else "it is part of the next request"
-    session.print(answer, Cell(f"said to task {answer.task_id}, {answer.status}: {how}"))
-    session.note_if_down("the task goes on when it starts")
+    session.print(answer, Cell(f"message sent to task {answer.task_id}, {answer.status}: {how}"))
+    session.note_if_down("the task continues when it starts")
     return Exit.OK
 
 

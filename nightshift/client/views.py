@@ -108,7 +108,7 @@ class Views:
             ("draft", cell(draft.text, Tone.WARN) if draft else None),
             ("failing", ", ".join(draft.failing) if draft else None),
             ("look at it", draft.look if draft else None),
-            ("go on with it", ", ".join(format_command(act.format(task.task_id)) for act in acts)),
+            ("continue with", ", ".join(format_command(act.format(task.task_id)) for act in acts)),
             ("attempt", cell(task.attempt)),
             ("iterations", cell(task.iteration_count)),
             ("spent", _format_spent(task)),
@@ -132,7 +132,7 @@ class Views:
         asked = [f"{row.approval_id}: {first}", *(f"   {line}" for line in more)]
         if row.assumed_at is None:
             return asked
-        return [*asked, f"   assumed from {self.at(row.assumed_at).text} on: {row.default}"]
+        return [*asked, f"   without an answer, used from {self.at(row.assumed_at).text}: {row.default}"]
 
     def logs(self, logs: Any) -> list[Block]:
         """Return events, one per line."""
@@ -188,7 +188,7 @@ def _status(task: Any, text: str) -> Cell:
 def pause_reasons(holds: Sequence[Any]) -> Lines:
     """Return why no task is started, and what ends each reason."""
     reasons = ((hold.label, f" ({hold.reason})" if hold.reason else "", hold.lifted_by) for hold in holds)
-    return Lines(lines=[Cell(f"{title}{why}; goes on {how}", Tone.WARN) for title, why, how in reasons])
+    return Lines(lines=[Cell(f"{title}{why}; continues {how}", Tone.WARN) for title, why, how in reasons])
 
 
 def outcome(task: Any) -> Cell:

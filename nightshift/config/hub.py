@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, SecretStr
 from nightshift.config.fields import ByHand, SettingsGroup, Takes
 from nightshift.config.values import PageAddress, Seconds
 
-GIVES_TASKS = ByHand("it decides who else gives tasks to this machine, and who gets those of this one")
+GIVES_TASKS = ByHand("it decides who else gives tasks to this machine, and who gets its tasks")
 Label = Annotated[str, Field(pattern=r"^[a-z0-9][A-Za-z0-9_.:/-]{0,100}$")]
 
 
@@ -22,7 +22,7 @@ def _temporal(value: str) -> str:
             "`hub cancel`), then name a Temporal server, such as temporal://host:7233/default"
         )
     if parts.scheme != "temporal" or not parts.hostname or parts.username or "/" in parts.path.strip("/"):
-        raise ValueError("is no address of a Temporal server, such as temporal://host:7233/default")
+        raise ValueError("is not the address of a Temporal server, such as temporal://host:7233/default")
     return value
 
 
@@ -32,7 +32,9 @@ def _postgres(value: SecretStr) -> SecretStr:
     except ValueError:
         sound = False
     if not sound:
-        raise ValueError("is no address of a PostgreSQL database, such as postgresql://user:password@host/nightshift")
+        raise ValueError(
+            "is not the address of a PostgreSQL database, such as postgresql://user:password@host/nightshift"
+        )
     return value
 
 
@@ -50,7 +52,7 @@ class HubSettings(SettingsGroup):
 works alone."""
     hub_database_url: Annotated[PostgresAddress | None, GIVES_TASKS, Takes.RESTART] = None
     """The PostgreSQL database in which nodes share lessons and a budget, such as \
-postgresql://user:password@host/nightshift. Unset: they share their tasks alone."""
+postgresql://user:password@host/nightshift. Unset: they share only tasks."""
     node_name: Annotated[str | None, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,60}$"), Takes.RESTART] = None
     """The name of this machine in the hub. Unset: its host name."""
     node_labels: Annotated[list[Label], Takes.RESTART] = Field(default_factory=list)

@@ -303,7 +303,7 @@ def _read_files(places: Layout, overrides: str | None) -> tuple[dict[str, Any], 
     page, more = _read_file(places.overrides_file, overrides)
     reasons = {name: by_hand(Settings.model_fields[name]) for name in page}
     more += [
-        f"{places.overrides_file.name}: {name}: is changed in config.yaml alone, because {why}"
+        f"{places.overrides_file.name}: {name}: can only be changed in config.yaml, because {why}"
         for name, why in reasons.items()
         if why
     ]

@@ -14,7 +14,7 @@ from nightshift.core.isolation import RUN_LIMITS
 from nightshift.core.tasks.task import Explore
 
 ThinkingLevel = Annotated[Literal["auto", "off", "low", "medium", "high"], BeforeValidator(Explore.read_typed)]
-AGENT = ByHand("it decides which program is started, and what that is shown and may reach")
+AGENT = ByHand("it decides which program is started, and what it sees and may reach")
 LONGEST_PROMPT = 24_000
 LEAST_CONTEXT = 32_768
 """Tokens of context that a local model has if the owner set none."""
@@ -36,7 +36,7 @@ class ModelSettings(SettingsGroup):
     """The backends that are asked: `auto` for all that are configured, one name, or several in order of preference, \
 such as `openai,ollama`."""
     model_name: str | None = None
-    """The model; `backend=model` says whose it is, and several are separated by commas. Unset: each backend picks one \
+    """The model, or several separated by commas; `backend=model` names its backend. Unset: each backend picks a model \
 that can code."""
     phase_models: dict[str, str] = Field(default_factory=dict)
     """The model that a phase asks first, such as REVIEW: anthropic=claude-sonnet-5. The chain is the fallback."""
@@ -120,9 +120,9 @@ class LimitSettings(SettingsGroup):
     suite_timeout_s: Seconds = RUN_LIMITS.cpu_s
     """Processor time that a test run may use. A run that mostly waits may last five times as long."""
     call_tokens: PositiveTokens | None = None
-    """The most tokens of one call, prompt and reply together."""
+    """The token limit of one call, prompt and reply together."""
     call_cost_usd: Cost | None = None
-    """The most that one call may cost."""
+    """The spending limit of one call."""
     task_model_calls: Positive | None = None
     """The most calls of a task. Beyond it, the task asks you for as many again."""
     task_tokens: PositiveTokens | None = None

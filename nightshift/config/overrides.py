@@ -18,8 +18,8 @@ from nightshift.core.errors import ConfigError
 from nightshift.storage.files.whole import write_whole
 
 HEADER = """\
-# Written by Nightshift's settings page. It overrules config.yaml: remove a line here or on the page, and
-# what config.yaml says holds again; null is the default.
+# Written by Nightshift's settings page. It overrules config.yaml: remove a line here or on the page
+# to use the value of config.yaml again; null is the default.
 """
 OWNER_ALONE = 0o600
 _WIDE = 1 << 30
@@ -29,7 +29,7 @@ class ConfigChanged(ConfigError):
     """The files have changed since they were read."""
 
     def __init__(self) -> None:
-        super().__init__(["settings: were changed meanwhile by somebody else: look at them again, then save once more"])
+        super().__init__(["settings: were changed meanwhile by somebody else: load them again, then save"])
 
 
 class _Dumper(yaml.SafeDumper):

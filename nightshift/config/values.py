@@ -65,7 +65,7 @@ def page_address(value: str) -> str:
     except ValueError:
         sound = False
     if not sound:
-        raise ValueError("is no web address; give it as https://host/path")
+        raise ValueError("is not a web address; write it as https://host/path")
     return value
 
 

@@ -45,8 +45,8 @@ class ReviewSettings(SettingsGroup):
     review_rounds: Annotated[int, Field(ge=0, le=20)] = 2
     """How often each reader may send the change back in one attempt. Then a blocking audit waits for you."""
     critical_left: Literal["ask", "wait", "commit"] = "ask"
-    """Critical remarks that a review still makes then: you are asked for clarify_wait_s (ask), or without end (wait); \
-they are committed and named (commit)."""
+    """Critical remarks that are left after the last round: you are asked for clarify_wait_s (ask) or without a time \
+limit (wait), or they are committed and named (commit)."""
     change_tests: Literal["ask", "allow", "keep"] = "ask"
     """Existing tests that the task contradicts: you are asked, with both texts (ask); they may be changed (allow); \
 they stay (keep). Nightshift's own need no answer."""
@@ -127,8 +127,8 @@ content (ask), run without asking (trust), or never (off)."""
     ] = Field(default_factory=dict)
     """The consequence of a finding, by the rule's name: block, ask, note or off. Rules not named keep their own."""
     linters: Literal["install", "found", "off"] = "install"
-    """Linters that a repository has send changes back: ruff, mypy and flake8 fetched if need be (install), only what \
-its environment has (found), none (off)."""
+    """The repository's own linters that may send changes back: ruff, mypy and flake8, installed if needed (install), \
+only what its environment has (found), none (off)."""
     checker_allow: Annotated[dict[str, list[str]], LETS_THROUGH] = Field(default_factory=dict)
     """Rules that do not apply to a repository, by its folder."""
     blocked_commands: Annotated[list[str], LETS_THROUGH] = Field(default_factory=list)

@@ -128,7 +128,7 @@ class UnknownNode(NightshiftError):
     """No node has that name, or several do."""
 
     def __init__(self, name: str, node_names: Sequence[str]) -> None:
-        super().__init__(f"there is no one node {name}; there are: {', '.join(node_names) or 'none'}")
+        super().__init__(f"there is no node {name}, or more than one; there are: {', '.join(node_names) or 'none'}")
 
 
 class IllegalMove(TaskError):

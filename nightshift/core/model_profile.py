@@ -45,5 +45,5 @@ class ModelProfile:
     def why_plain(self) -> str:
         """The reason why the model is asked in plain words, for the owner; empty if it is not."""
         if self.fails_usual_forms:
-            return "asked in plain words until midnight UTC: it sent no usable reply again and again"
+            return "asked in plain words until midnight UTC: it repeatedly sent no usable reply"
         return "asked in plain words: it has 4 billion parameters or fewer" if self.is_plain else ""

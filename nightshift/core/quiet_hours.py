@@ -46,7 +46,7 @@ def parse(text: str) -> Span:
     """
     match = _SPAN.fullmatch(text.strip())
     if match is None:
-        raise ValueError(f"{text!r} is no span of time; {EXAMPLE}")
+        raise ValueError(f"{text!r} is not a time span; {EXAMPLE}")
     try:
         start, end = _minutes(match["start"], _DAY_MINUTES - 1), _minutes(match["end"], _DAY_MINUTES)
         days = _days(match["days"]) if match["days"] else frozenset(range(7))
@@ -115,7 +115,7 @@ def quiet_until(spans: Iterable[str], local: datetime) -> datetime | None:
 def _minutes(text: str, most: int) -> int:
     hours, minutes = map(int, text.split(":"))
     if minutes > 59 or hours * 60 + minutes > most:
-        raise ValueError(f"{text} is no time of the day")
+        raise ValueError(f"{text} is not a time of day")
     return hours * 60 + minutes
 
 
@@ -130,5 +130,5 @@ def _days(text: str) -> frozenset[int]:
 
 def _day(word: str) -> int:
     if word[:3].lower() not in DAYS or not word.isalpha():
-        raise ValueError(f"{word or 'nothing'} is no day of the week")
+        raise ValueError(f"{word or 'nothing'} is not a day of the week")
     return DAYS.index(word[:3].lower())

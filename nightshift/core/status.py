@@ -278,12 +278,12 @@ def lacks_model(status: DaemonStatus) -> bool:
 def _offline(status: DaemonStatus) -> Overall | None:
     if status.state is not DaemonState.STOPPED:
         return None
-    return Overall(state=OverallState.OFFLINE, text="Offline", why="The daemon does not run.")
+    return Overall(state=OverallState.OFFLINE, text="Offline", why="The daemon is not running.")
 
 
 def _describe_pause(status: DaemonStatus) -> Overall | None:
     if status.state is DaemonState.DRAINING:
-        why = "The daemon is stopping: no task is started, and what runs is finished or put down."
+        why = "The daemon is stopping: no task is started, and running tasks finish or are put down."
         return Overall(state=OverallState.PAUSED, text="Stopping", why=why)
     if status.holds:
         # The pause ends with its last reason, so its end is known only if each reason has one.
@@ -297,7 +297,7 @@ def _describe_pause(status: DaemonStatus) -> Overall | None:
         text, why = "Paused: budget spent", f"{budget.reason[:1].upper()}{budget.reason[1:]}."
         return Overall(state=OverallState.PAUSED, text=text, why=why, until=budget.until)
     if status.state is DaemonState.STARTING:
-        why = "The daemon looks what it can use; tasks are started when the sandbox has passed its self-test."
+        why = "The daemon is starting; tasks start when the sandbox has passed its self-test."
         return Overall(state=OverallState.PAUSED, text="Starting", why=why)
     if not status.sandbox and status.sandbox_detail:
         why = "No sandbox works here, so nothing is executed and no task is started."
@@ -361,4 +361,4 @@ def sandbox_in_brief(detail: str) -> tuple[str, ...]:
     failed = tuple(line.strip() for line in findings if "FAILED" in line)
     if failed or not findings:
         return (first, *failed)
-    return (f"{first}: {len(findings)} attempts to get out failed, as they should",)
+    return (f"{first}: {len(findings)} escape attempts blocked",)

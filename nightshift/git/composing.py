@@ -58,7 +58,7 @@ class NewObjects:
         """
         raw = self._load(root) if root else b""
         if RUN[self._id_bytes].match(raw).end() != len(raw):  # type: ignore[union-attr] # none at all matches too
-            raise GitError(f"the tree {root} is no tree of git's")
+            raise GitError(f"the tree {root} is not a git tree")
         here, below = dict[bytes, bytes](), defaultdict[bytes, dict[bytes, tuple[bytes, bytes] | None]](dict)
         for path, edit in edits.items():
             name, is_below, rest = path.partition(b"/")

@@ -225,7 +225,9 @@ class GitManager:
         name = workspace.target
         if name and (tip := self._repositories.find(workspace).resolve(name)[0]):
             return tip
-        raise GitError(f"{name} is gone from {workspace.repo}" if name else "the base is no branch that could be moved")
+        raise GitError(
+            f"{name} is gone from {workspace.repo}" if name else "the base is not a branch that could be moved"
+        )
 
     def rebase(self, workspace: Workspace, commit: Commit, tip: str) -> Commit:
         """Return a new commit, on no branch yet, with the same change and message on top of `tip`.
@@ -243,7 +245,7 @@ class GitManager:
         the commit. The daemon's own repository is the exception; its files follow.
         """
         if workspace.target is None:
-            return "the base is no branch that could be moved"
+            return "the base is not a branch that could be moved"
         if workspace.is_own:
             return None
         repository, name = self._repositories.find(workspace), workspace.target.removeprefix("refs/heads/")

@@ -301,7 +301,7 @@ def _spellings(change: Change, before: Mapping[str, Record]) -> Spellings:
 
 def _check_spelling(path: str, spellings: Spellings) -> None:
     if other := spellings.clash(path):
-        raise GitError(f"{path!r} cannot be written: some file systems do not tell it from {other!r}")
+        raise GitError(f"{path!r} cannot be written: some file systems do not distinguish it from {other!r}")
     spellings.add(path)
 
 
@@ -321,7 +321,7 @@ def _check_path(path: str, text: str | None, change: Change, before: Mapping[str
     for folder in folders_of(path):
         stays = folder in before and folder not in change
         if stays or change.get(folder) is not None or (folder in before and not before[folder].regular):
-            raise GitError(f"{path!r} cannot be written: {folder!r} is no folder")
+            raise GitError(f"{path!r} cannot be written: {folder!r} is not a folder")
     below = f"{path}/"
     for inside in paths[bisect_left(paths, below) :]:
         if not inside.startswith(below):

@@ -133,7 +133,7 @@ class Repositories:
             by = self._signature(own.author)
             first = RawCommit(tree="", parents=(), author=by, committer=by, message=b"Begin\n")
             if (refused := own.move((MAIN, own.write_commit(first), None))) and own.resolve(MAIN) == [None]:
-                raise GitError(f"the workspace {self._workspace} could not be begun: {refused}")
+                raise GitError(f"the workspace {self._workspace} could not be created: {refused}")
         return own
 
     def _open(self, path: Path) -> Repository:

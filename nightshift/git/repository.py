@@ -133,7 +133,7 @@ class Repository:
         wanted = dict.fromkeys(filter(None, (commit, parent, root, *folders_in(entries, len(root) // 2))))
         answer = self.view("cat-file", "--batch-check", stdin="".join(f"{id_}\n" for id_ in wanted).encode())
         if missing := [line.split()[0] for line in answer.text.splitlines() if line.endswith(" missing")]:
-            raise BaseGone(f"{missing[0]}, which commit {commit} rests on, is not in {self.root} any more")
+            raise BaseGone(f"{missing[0]}, which commit {commit} depends on, is not in {self.root} any more")
 
     def resolve(self, *names: str) -> list[str | None]:
         """Return the full id of the commit that each name stands for, or None. Names are data, not options."""
@@ -212,5 +212,5 @@ def find_checkout(repository: Repository, branch: str) -> str | None:
     for file in (folder / name for folder in places for name in _IN_PROGRESS):
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             if file.read_text().strip() in {branch, branch.removeprefix("refs/heads/")}:
-                return f"a rebase or bisect that is going on ({file})"
+                return f"a rebase or bisect in progress ({file})"
     return None

@@ -29,7 +29,7 @@ def take_back(repository: Repository, commit: str, tip: str, message: bytes, com
     """
     taken, newest = repository.read_commit(commit), repository.read_commit(tip)
     if len(taken.parents) != 1:
-        raise GitError(f"{commit[:10]} has {len(taken.parents)} parents; only a commit with one can be taken back")
+        raise GitError(f"{commit[:10]} has {len(taken.parents)} parents; only a commit with one can be reverted")
     before = repository.read_commit(taken.parents[0])
     ours, theirs = (repository.write_commit(replace(each, parents=(commit,))) for each in (newest, before))
     merged, clean = three_way(repository, ours, theirs)

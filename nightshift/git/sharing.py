@@ -54,7 +54,7 @@ def follow(repository: Repository, branch: str, env: Mapping[str, str], timeout_
             return repository.resolve(MAIN)[0]
         if local and there and history.contains(repository, local, there):
             publish(repository, local, branch, there, env, timeout_s)
-    raise GitError(f"the workspace {repository.root} could not follow its remote, which moves all the time")
+    raise GitError(f"the workspace {repository.root} could not follow its remote, which keeps moving")
 
 
 def fetch_tip(repository: Repository, branch: str, env: Mapping[str, str], timeout_s: float) -> str | None:
@@ -85,7 +85,7 @@ def _join(repository: Repository, local: str | None, there: str) -> bool:
     where = protocol.without_password(repository.configuration().remote_url or "")
     raise GitError(
         f"the workspace {repository.root} and {where} have different histories; join them by hand, or move the "
-        "workspace away and let it be made anew"
+        "workspace away and let it be created again"
     )
 
 

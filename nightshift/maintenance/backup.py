@@ -52,5 +52,5 @@ class Backup:
         except TimeoutError:
             return
         except StoreError as error:
-            text = f"there is no new backup, the old ones are kept: {error}"
+            text = f"no new backup was made, the old ones are kept: {error}"
             self._events.emit(Kind.BACKUP_FAILED, text, level=Level.ERROR)

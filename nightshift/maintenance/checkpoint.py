@@ -84,9 +84,9 @@ class Checkpoint:
         if here.waits:
             return ""
         if here.asked:
-            return "checkpoint, as you asked: what runs finishes first"
+            return "checkpoint, as you asked: running tasks finish first"
         if self._clock() >= self._due(here) and self._steady():
-            return f"checkpoint after {self._days():g} days: what runs finishes first"
+            return f"checkpoint after {self._days():g} days: running tasks finish first"
         return ""
 
     async def look(self) -> None:

@@ -150,7 +150,7 @@ def _event(jump: Jump, now: datetime, sooner: int) -> Event:
         ways.append(f"the clock was set {'forward' if jump.was_set.days >= 0 else 'back'} by {_span(jump.was_set)}")
     message = f"{' and '.join(ways)}: from {to_text(jump.expected)} to {to_text(now)}"
     if sooner:
-        message += f"; {sooner} resting tasks are due as much sooner"
+        message += f"; {sooner} resting tasks start that much sooner"
     data = {
         "from": to_text(jump.expected),
         "to": to_text(now),

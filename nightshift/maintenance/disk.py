@@ -98,7 +98,7 @@ class DiskGuard:
         """Pause claims and free space; if not even the pause can be written, free space first."""
         reserve_mb = self._reserve_mb()
         least = f"less than disk_reserve_mb ({reserve_mb:.0f}) and {LEAST_INODES} inodes"
-        reason = f"{low}, {least}; work goes on by itself at {ENOUGH:g} times that"
+        reason = f"{low}, {least}; work continues by itself at {ENOUGH:g} times that"
         try:
             await asyncio.wrap_future(self._queue.add_pause(PauseSource.DISK, reason))
         except StoreError:

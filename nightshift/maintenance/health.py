@@ -85,7 +85,7 @@ class Vitals:
         """List the faults; empty while the daemon is healthy."""
         now, pool, problems = self._monotonic(), self._pool, list[str]()
         if (late_s := now - self._beat_at) > LOOP_LATE_S:
-            problems.append(f"the workers' loop has not turned for {duration(late_s)}")
+            problems.append(f"the workers' loop has not run for {duration(late_s)}")
         if not self._database.writes:
             problems.append("the writer of the database has ended")
         if pool is not None:

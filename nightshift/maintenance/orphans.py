@@ -64,7 +64,7 @@ class Swept:
         if not removed and not self.left:
             return None
         counts = ", ".join(f"{len(names)} {kind}" for kind, names in removed.items())
-        parts = [f"swept what a daemon left that died: {counts}" if removed else "", self.left]
+        parts = [f"cleaned up after a daemon that died: {counts}" if removed else "", self.left]
         data = {kind.replace(" ", "_"): list(names[:NAMED]) for kind, names in removed.items()}
         level = Level.WARNING if self.left else Level.INFO
         return Event(kind=Kind.ORPHANS_SWEPT, level=level, message="; ".join(filter(None, parts)), data=data)

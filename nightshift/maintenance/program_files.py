@@ -53,7 +53,7 @@ class ProgramFiles:
         if not different:  # rewritten with the same content
             self._stamps |= {path: stamps[path] for path in changed if path in stamps}
             return ""
-        return f"{len(different)} files of the program were exchanged; restart the daemon to use the new version"
+        return f"{len(different)} files of the program were replaced; restart the daemon to use the new version"
 
     def _read_stamps(self) -> dict[Path, _Stamp]:
         return dict(_walk(self._folder)) | dict(_stamp(Path(os.__file__)))

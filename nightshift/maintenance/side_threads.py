@@ -53,8 +53,8 @@ class SideThreads:
         """
         for thread in self._threads:
             if not thread.is_alive():
-                self._notices[thread.name] = f"{thread.name} has ended by an error, and cannot be started again."
+                self._notices[thread.name] = f"{thread.name} has stopped with an error, and cannot be restarted."
                 await asyncio.to_thread(thread.revive)
-                text = f"{thread.name} had ended by an error and was started again"
+                text = f"{thread.name} had stopped with an error and was restarted"
                 self._notices[thread.name] = f"{text} at {self._clock():%Y-%m-%d %H:%M} UTC; the log has the error."
                 self._events.emit(Kind.WORKER_ERROR, text, level=Level.ERROR)

@@ -190,7 +190,7 @@ def how_it_ended(before: LastRun | None, seen: datetime | None, in_flight: Seque
     times = [at for at in (before and before.saved_at, seen) if at]
     when = f" at about {_minute(max(times))}" if times else ""
     tasks = f"task{'s' if len(in_flight) > 1 else ''} {', '.join(map(str, in_flight))}"
-    goes_on = f" with {tasks} in flight, which go{'' if len(in_flight) > 1 else 'es'} on" if in_flight else ""
+    goes_on = f" with {tasks} in flight, which continue{'' if len(in_flight) > 1 else 's'}" if in_flight else ""
     return f"The last run died{when}{goes_on or '; no task was in flight'}."
 
 

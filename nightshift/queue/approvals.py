@@ -89,7 +89,7 @@ def decide(tx: Transaction, approval_id: int, granted: bool, answer: str) -> App
     """
     asked = read(tx.conn, approval_id)
     if asked.granted is not None:
-        raise IllegalMove(f"approval {approval_id} was {_word(asked.granted)} before")
+        raise IllegalMove(f"approval {approval_id} is already {_word(asked.granted)}")
     task = store.read(tx.conn, asked.task_id).task
     if task.status in ENDED:
         raise IllegalMove(f"task {task.id}, which asked this, is {task.status}")
@@ -119,7 +119,7 @@ def answer(tx: Transaction, approval_id: int, text: str) -> Approval:
     ask = read(tx.conn, approval_id).ask
     if ask.kind is not AskKind.QUESTION:
         raise IllegalMove(
-            f"approval {approval_id} asks for a decision ({ask.kind}), which no text answers; approve or deny it"
+            f"approval {approval_id} asks for a decision ({ask.kind}), not for a text; approve or deny it"
         )
     return decide(tx, approval_id, True, text)
 
@@ -143,7 +143,7 @@ def _decide(tx: Transaction, asked: Approval, granted: bool, answer: str, by: An
     )
     is_answer = granted and asked.ask.kind is AskKind.QUESTION
     named = asked.ask.subject and not is_answer
-    how = "assumed, as nobody answered: " if by is Answerer.ASSUMED else ""
+    how = "assumed, because nobody answered: " if by is Answerer.ASSUMED else ""
     message = f"{asked.ask.subject} {_word(granted)}" if named else f"{how}{text}" or "answered"
     decided = read(tx.conn, asked.id)
     _emit(tx, Kind.ANSWERED, asked.attempt, decided, message)

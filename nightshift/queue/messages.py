@@ -41,10 +41,10 @@ def add(tx: Transaction, task_id: int, text: str, *, interrupts: bool) -> OwnerM
 
 def _too_late(task: Task) -> str:
     if task.status is Status.DONE:
-        return f"task {task.id} is done; nobody reads this any more: add a task that says what is to be different"
+        return f"task {task.id} is done; add a follow-up task instead"
     if task.cancel_requested and task.status not in ENDED:
-        return f"task {task.id} is being cancelled; nobody reads this any more"
-    return f"task {task.id} is {task.status}; first try it again (`{format_command(f'retry {task.id}')}`), then say it"
+        return f"task {task.id} is being cancelled and takes no more messages"
+    return f"task {task.id} is {task.status}; retry it first (`{format_command(f'retry {task.id}')}`), then send this"
 
 
 def _fault(text: str, message_count: int) -> str:
@@ -53,7 +53,7 @@ def _fault(text: str, message_count: int) -> str:
     if len(text) > MAX_MESSAGE_CHARS:
         return f"has {len(text):,} characters, and {MAX_MESSAGE_CHARS:,} are the most; shorten it"
     if message_count >= MOST_MESSAGES:
-        return f"comes after {MOST_MESSAGES} messages, the most for one task; cancel it and add one with better words"
+        return f"comes after {MOST_MESSAGES} messages, the limit for a task; cancel it and add one with a better text"
     return ""
 
 

@@ -77,7 +77,7 @@ def take_words_back(tx: Transaction, entry: Outgoing, hub_spec: TaskSpec, reason
     """Restore the hub's specification of a task after the hub refused a new one, and report that."""
     take_words(tx, entry.task_id, hub_spec)
     about = tx.emitter.bind(task_id=entry.task_id)
-    about.emit(Kind.HUB_TASK, f"the new words were not taken: {reason}", level=Level.WARNING)
+    about.emit(Kind.HUB_TASK, f"the new description was not accepted: {reason}", level=Level.WARNING)
     outbox.remove(tx, entry.id)
 
 

@@ -67,7 +67,7 @@ def submit(
     if fault := _unmet(needed):
         raise InvalidTask({field: fault})
     if old and (circle := store.waiting_for(tx.conn, old.id) & needed.keys()):
-        raise InvalidTask({field: f"task {min(circle)} waits for task {old.id}, in whose place this one would be"})
+        raise InvalidTask({field: f"task {min(circle)} waits for task {old.id}, which this one would replace"})
     if old:
         store.free_key(tx.conn, old.id)
     shared = not stays and tx.shares(spec) and outbox.may_be_shared(tx.conn, spec)
@@ -79,7 +79,7 @@ def submit(
     tx.emitter.bind(task_id=task_id).emit(Kind.TASK_SUBMITTED, title(spec), **data)
     if old:
         store.hand_over_dependants(tx.conn, old.id, task_id)
-        end(tx, old, Status.CANCELLED, Ending.USER, f"task {task_id} is in its place")
+        end(tx, old, Status.CANCELLED, Ending.USER, f"task {task_id} replaces it")
     return Submitted(task_id=task_id, status=status, created=True, replaces=old.id if old else None)
 
 
@@ -297,9 +297,9 @@ def retry(tx: Transaction, task_id: int, amendment: Amendment = NOTHING, *, from
     """
     task, needed = store.read(tx.conn, task_id).task, store.dependencies(tx.conn, task_id)
     if task.status is Status.SCHEDULED and amendment == NOTHING and not from_draft:
-        return move(tx, task, Status.QUEUED, {"not_before": None, "crashes": 0}, reason="its owner wants it now")
+        return move(tx, task, Status.QUEUED, {"not_before": None, "crashes": 0}, reason="started now by its owner")
     if task.status not in ENDED:
-        raise IllegalMove(f"task {task_id} is {task.status}; only one that ended can be retried, or waits for a time")
+        raise IllegalMove(f"task {task_id} is {task.status}; only a task that ended or waits for a time can be retried")
     if fault := _unmet(needed):
         raise IllegalMove(f"{fault}; retry that one first")
     shared = tx.shares(task.spec) and outbox.may_be_shared(tx.conn, task.spec)
@@ -322,7 +322,7 @@ def _attempt_of_draft(tx: Transaction, task: Task, *, shared: bool) -> int:
         raise IllegalMove(f"task {task.id} has no draft; retry it without --from-draft (`from_draft`)")
     if shared:
         raise IllegalMove(
-            f"task {task.id} is the hub's to give to any node, and its draft is on this one alone, on {draft.branch}"
+            f"the hub may give task {task.id} to any node, and its draft is only on this one, on {draft.branch}"
         )
     if not tx.conn.execute(_HAS_STEPS, (task.id, draft.attempt)).fetchone():
         raise IllegalMove(
@@ -348,9 +348,7 @@ def revise(tx: Transaction, task_id: int, spec: TaskSpec) -> Task:
         return task
     if not task.attempt:
         if task.hub_id is not None and not tx.shares(spec):
-            raise InvalidTask(
-                {"description": "the hub has the task, and what it would be now only this machine can do"}
-            )
+            raise InvalidTask({"description": "the hub has the task, and only this machine could do the changed one"})
         store.amend(tx.conn, task_id, replace(spec, key=task.spec.key, depends_on=task.spec.depends_on))
         _tell_words(tx, task)
         return prioritise(tx, task_id, spec.priority)
@@ -390,7 +388,7 @@ def prioritise(tx: Transaction, task_id: int, priority: int) -> Task:
     task = store.read(tx.conn, task_id).task
     before = task.spec.priority
     if task.status is Status.DONE:
-        raise IllegalMove(f"task {task_id} is done; its priority decides nothing any more")
+        raise IllegalMove(f"task {task_id} is done; its priority has no effect any more")
     if before == priority:
         return task
     if task.hub_id is not None and task.status not in ENDED:

@@ -44,7 +44,7 @@ def _regressions(summary: Summary) -> Markup | None:
     if not count:
         return None
     return sentence(
-        "{}: tests that passed before fail since commits that lead the list below; "
+        "{}: tests that passed before have failed since commits at the top of the list below; "
         f"`{format_command('logs --level ERROR')}` names the tests.",
         many(count, "regression"),
     )
@@ -67,8 +67,8 @@ def _slow_answers(summary: Summary) -> Markup | None:
     if asks.asked + asks.still_open < 3 or longest < _LONG_WAIT_S:
         return None
     return sentence(
-        "Questions waited {} for you (median): packages that you always allow belong into `ALLOWED_DEPS`, rules that "
-        "you always grant into `checker_rules`.",
+        "Questions waited {} for you (median): add packages that you always allow to `ALLOWED_DEPS`, rules that "
+        "you always grant to `checker_rules`.",
         duration(longest),
     )
 
@@ -120,7 +120,7 @@ def _waiting(summary: Summary) -> Markup | None:
         return None
     return sentence(
         "Tasks waited {} for a worker and were worked on for {} (medians): raise `WORKER_COUNT` if machine and model "
-        "have room.",
+        "have capacity.",
         duration(wait), duration(work),
     )  # fmt: skip
 
@@ -151,7 +151,7 @@ def _budget(summary: Summary) -> Markup | None:
     if not reached:
         return None
     most = max(reached, key=lambda name: reached[name])
-    form = "The budget of {} was reached {}: the work is parked, not lost; raise it or let it wait."
+    form = "The budget of {} was reached {}: the work is paused, not lost; raise the budget or let the work wait."
     return sentence(form, code(cut(most, 40)), many(reached[most], "time"))
 
 
@@ -169,7 +169,7 @@ def _own_tests(summary: Summary) -> Markup | None:
 def _open_pattern(summary: Summary) -> Markup | None:
     for pattern in summary.learning.patterns:
         if pattern.tasks >= 3 and not pattern.solved:
-            form = "The failure {} was met in {} tasks and never fixed: say in a task how to avoid it."
+            form = "The failure {} occurred in {} tasks and was never fixed: say in a task how to avoid it."
             return sentence(form, code(cut(pattern.signature, 80)), number(pattern.tasks))
     return None
 
@@ -180,7 +180,7 @@ def _useless_memory(summary: Summary) -> Markup | None:
     if not uplift.enough or difference is None or difference.high >= 0:
         return None
     return sentence(
-        "Attempts that were to see lessons were solved in {}, those of the control group in {}: try fewer lessons "
+        "Attempts with lessons were solved in {}, those of the control group in {}: try fewer lessons "
         "(`RECALL_LIMIT`) and compare.",
         percent(uplift.shown), percent(uplift.control),
     )  # fmt: skip

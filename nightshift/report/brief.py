@@ -79,7 +79,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One part of the line, such as `9 failed (6 for one cause)`."""
+    """One part of the line, such as `9 failed (6 with the same cause)`."""
 
     topic: Topic
     text: str
@@ -176,4 +176,4 @@ def parts_of(figures: Figures) -> list[Part]:
 def _together(figures: Figures) -> str:
     if figures.common < 2:
         return ""
-    return f" ({'all' if figures.common == figures.failed else number(figures.common)} for one cause)"
+    return f" ({'all' if figures.common == figures.failed else number(figures.common)} with the same cause)"

@@ -89,8 +89,8 @@ def list_needs(summary: Summary) -> list[str]:
         *([f"{wording.many(unread, 'commit')} to read"] if unread else []),
         *([wording.many(asks, "decision")] if asks else []),
         *([wording.many(failed, "failed task")] if failed else []),
-        *(["work to be resumed"] if standing & {PauseSource.OWNER, PauseSource.CHECKPOINT} else []),
-        *(["work that waits until commits are read"] if standing == {PauseSource.REVIEW} else []),
+        *(["paused work to resume"] if standing & {PauseSource.OWNER, PauseSource.CHECKPOINT} else []),
+        *(["work that is paused until you read commits"] if standing == {PauseSource.REVIEW} else []),
     ]
 
 

@@ -29,7 +29,7 @@ def escape(text: object) -> Markup:
     if isinstance(text, Markup):
         return text
     inline = _MARKUP.sub(lambda match: "\\" + match[0], _flat(str(text)))
-    return Markup(_AT_START.sub(_guard, inline))  # noqa: S704  it is Markdown, and escaped as such
+    return Markup(_AT_START.sub(_guard, inline))  # noqa: S704  escaped as Markdown
 
 
 def code(text: str, *, in_table: bool = False) -> Markup:

@@ -51,7 +51,7 @@ def outlook(forecast: Forecast, now: datetime, *, is_held: bool = False) -> Outl
     if forecast.for_model >= forecast.tasks:
         return Outlook(line=", ".join((tasks, *waits)))
     if forecast.takes_s is None or forecast.done_at is None:
-        unknown = f"no forecast before a model has ended {LEAST_MEASURED} tasks ({forecast.measured} so far)"
+        unknown = f"no forecast before a model has finished {LEAST_MEASURED} tasks ({forecast.measured} so far)"
         return Outlook(line=", ".join((tasks, unknown, *waits)))
     if is_held:
         done, times = f"about {coarse(forecast.takes_s.middle)} of work", forecast.takes_s
@@ -100,7 +100,7 @@ def _range(forecast: Forecast, between: str) -> str:
         parts.append(f"{money(forecast.cost_usd.low)} to {money(forecast.cost_usd.high)}")
     text = ", ".join(filter(None, parts))
     tasks = f"{number(forecast.measured)} tasks{f' of {forecast.model}' if forecast.model else ''}"
-    return f"{text}, eight times of ten; by the last {tasks}" if text else ""
+    return f"{text} (80 % range, from the last {tasks})" if text else ""
 
 
 def _warning(forecast: Forecast, now: datetime) -> str:
@@ -113,7 +113,7 @@ def _warning(forecast: Forecast, now: datetime) -> str:
         return ""
     waiting = forecast.tasks - forecast.fit_budget
     return (
-        f"The day's budget is used up about {_when(forecast.used_up_at, now)}; {many(waiting, 'task')} will wait "
+        f"The day's budget will be used up about {_when(forecast.used_up_at, now)}; {many(waiting, 'task')} will wait "
         f"until {_when(forecast.day_ends_at, now)}, when the next day's begins."
     )
 

@@ -34,33 +34,33 @@ class Weight:
 
 WEIGHTS = {
     "regression": Weight(points=40, most=40, why="a test that passed before fails since this commit"),
-    "exit_code": Weight(points=30, most=30, why="only a command's exit code vouches for it, and that can be forged"),
+    "exit_code": Weight(points=30, most=30, why="only a command's exit code supports it, and that can be forged"),
     "unjudged": Weight(points=30, most=30, why="no verdict is known"),
-    "draft": Weight(points=40, most=40, why="nothing vouches for it"),
-    "doubtful": Weight(points=40, most=40, why="its tests passed, and something speaks against them"),
+    "draft": Weight(points=40, most=40, why="no evidence supports it"),
+    "doubtful": Weight(points=40, most=40, why="its tests passed, but something speaks against them"),
     "behaviour_kept": Weight(points=12, most=12, why="no test fails without it, so what it adds is not tested"),
-    "self_tested": Weight(points=25, most=25, why="code and tests are of one hand: one misunderstanding, twice"),
+    "self_tested": Weight(points=25, most=25, why="the agent wrote code and tests: both may share a misunderstanding"),
     "documented": Weight(points=4, most=4, why="links, examples and names are right; nobody checked the words"),
     "removed": Weight(points=4, most=4, why="a whole project is gone and nothing was run; the task named it"),
-    "tests_passed": Weight(points=8, most=8, why="no held-out case was compared, so fitted answers would pass"),
-    "size": Weight(points=4, most=20, why="faults grow with the lines to read: points for each doubling beyond 25"),
-    "spread": Weight(points=2, most=10, why="a change of many files is harder to see whole: for each beyond the third"),
-    "sensitive": Weight(points=1, most=30, why="a mistake in these files reaches further: the points of each area"),
+    "tests_passed": Weight(points=8, most=8, why="no held-out case was compared, so code fitted to tests would pass"),
+    "size": Weight(points=4, most=20, why="larger changes hide more faults: points for each doubling beyond 25 lines"),
+    "spread": Weight(points=2, most=10, why="a change of many files is harder to review: for each beyond the third"),
+    "sensitive": Weight(points=1, most=30, why="a mistake in these files has a wider effect: the points of each area"),
     "unknown": Weight(points=6, most=6, why="its size and files are not known"),
     "iterations": Weight(points=2, most=12, why="work that passed late was fitted to its tests: each beyond the third"),
-    "attempt": Weight(points=3, most=9, why="earlier attempts at the task came to nothing"),
-    "stuck": Weight(points=8, most=16, why="the attempt repeated itself and started anew"),
+    "attempt": Weight(points=3, most=9, why="earlier attempts at the task failed"),
+    "stuck": Weight(points=8, most=16, why="the attempt repeated itself and started over"),
     "finding": Weight(points=4, most=12, why="the static checker let it pass with a note"),
-    "critical_left": Weight(points=40, most=40, why="a reader says that it loses data or does not do what was asked"),
-    "high_left": Weight(points=12, most=24, why="a reader sees a wrong result or a way in"),
+    "critical_left": Weight(points=40, most=40, why="a reviewer says that it loses data or does not do what was asked"),
+    "high_left": Weight(points=12, most=24, why="a reviewer reports a wrong result or a vulnerability"),
     "changed_tests": Weight(points=12, most=12, why="it changed what an existing test demands"),
-    "removed_tests": Weight(points=12, most=12, why="tests went with what they tested"),
-    "granted": Weight(points=6, most=12, why="it holds what you were asked about and granted"),
+    "removed_tests": Weight(points=12, most=12, why="tests were removed with the code that they tested"),
+    "granted": Weight(points=6, most=12, why="it contains something that you were asked about and granted"),
     "allowed": Weight(points=6, most=12, why="its task lets it break rules of the checker"),
-    "owners": Weight(points=4, most=4, why="it is in a repository of yours, where others build on it"),
+    "owners": Weight(points=4, most=4, why="it is in one of your repositories, where others build on it"),
     "package": Weight(points=8, most=16, why="it is the first to use this package"),
     "left_out": Weight(points=6, most=6, why="the model wrote files that steer tests; they were left out"),
-    "later_failures": Weight(points=5, most=15, why="what builds on it may have met a fault of it"),
+    "later_failures": Weight(points=5, most=15, why="work that builds on it may have failed because of it"),
 }  # fmt: skip
 """All weights. Reasons with equal points are listed in this order."""
 
@@ -155,11 +155,11 @@ def _of_verdict(commit: CommitRow) -> list[Reason]:
 
 
 _LABELS: dict[str, str] = {
-    Label.TESTS_PASSED: "tests passed, nothing was held out",
+    Label.TESTS_PASSED: "tests passed, without held-out cases",
     Label.DOCUMENTED: "documentation: links, examples and names were checked",
     Label.REMOVED: "a whole project was removed, nothing was run",
     Label.DRAFT: "a draft: it did not pass",
-    Label.DOUBTFUL: "its tests passed, and something speaks against them",
+    Label.DOUBTFUL: "its tests passed, but something speaks against them",
     Label.BEHAVIOUR_KEPT: "the base's tests pass as before; nothing tests what is new",
     Label.SELF_TESTED: "judged by tests that the agent wrote",
     Label.EXIT_CODE: "judged by an exit code alone",
@@ -189,7 +189,7 @@ def _of_attempt(commit: CommitRow) -> list[Reason]:
     signs, tries = commit.signs, commit.iterations
     reasons = [
         *_reason("allowed", len(commit.allowed), f"may break {name_first(commit.allowed, 4)}"),
-        *_reason("owners", bool(commit.asked_repo), "in a repository of yours"),
+        *_reason("owners", bool(commit.asked_repo), "in one of your repositories"),
         *_reason("iterations", tries - _ITERATIONS, f"needed {tries} iterations"),
         *_reason("attempt", commit.attempt - 1, f"attempt {commit.attempt} of its task"),
     ]
@@ -202,7 +202,7 @@ def _of_attempt(commit: CommitRow) -> list[Reason]:
     rules = sorted({finding.partition(":")[0] for finding in signs.findings})
     return [
         *reasons,
-        *_reason("stuck", signs.escalations, f"repeated itself, started anew {_times(signs.escalations)}"),
+        *_reason("stuck", signs.escalations, f"repeated itself, started over {_times(signs.escalations)}"),
         *_reason("critical_left", len(critical), _say_first(critical)),
         *_reason("high_left", len(others), _say_first(others)),
         *_reason("finding", len(signs.findings), f"noted by the checker: {name_first(rules, 4)}"),
@@ -210,7 +210,7 @@ def _of_attempt(commit: CommitRow) -> list[Reason]:
             "changed_tests", bool(signs.changed_tests), f"changed existing tests: {name_first(signs.changed_tests, 2)}"
         ),
         *_reason("removed_tests", bool(signs.removed_tests), f"removed tests: {name_first(signs.removed_tests, 2)}"),
-        *_reason("left_out", bool(signs.left_out), f"left out of it: {name_first(signs.left_out, 2)}"),
+        *_reason("left_out", bool(signs.left_out), f"files left out: {name_first(signs.left_out, 2)}"),
     ]
 
 
@@ -256,13 +256,13 @@ AREAS = (
     _area("sign-in and rights", 15, _words(
         "auth", "authn", "authz", "authenticat(?:e|ion|or)", "authori[sz]ation", "login", "logout", "oauth2?", "sso",
         "passwords?", "permissions?", "rights", "roles?", "acl", "sessions?", "tokens?", "csrf", "cors",
-    ), "who may do what: tests of the happy path do not see what else became possible"),
+    ), "permissions: tests of the happy path do not show what else became possible"),
     _area("secrets and cryptography", 15, _words(
         "crypto(?:graphy)?", "crypt", "encrypt(?:ion)?", "decrypt(?:ion)?", "hash(?:es|ing)?", "hmac", "jwt",
         "sign(?:ing|ature)?", "ssl", "tls", "certs?", "certificates?", "keys?", "secrets?", "vault", "credentials?",
     ) + r"|\.(?:pem|key|crt|p12)$|(?:^|/)\.env", "weak cryptography passes every test"),
     _area("migrations and schemas", 12, _words("migrations?", "migrate", "alembic", "schemas?") + r"|\.sql$",
-          "what it does to stored data cannot be reverted by a commit"),
+          "its effect on stored data cannot be reverted by a commit"),
     _area("continuous integration and release", 12,
           r"(?:^|/)\.(?:github|gitlab|circleci|ci|buildkite)(?:/|$)|\.gitlab-ci\.yml$|(?:^|/)(?:Jenkinsfile|Dockerfile"
           r"|docker-compose[^/]*|Makefile|Procfile)$|"
@@ -274,9 +274,9 @@ AREAS = (
           "it brings in code that nobody here has read"),
     _area("shell and processes", 10, r"\.(?:sh|bash|zsh|ps1|bat|cmd)$|" + _words(
         "shell", "subprocess(?:es)?", "exec", "hooks?", "sudo", "cron(?:tab)?"),
-          "a shell does what it is told, with the rights of whoever starts it"),
+          "a shell runs anything, with the rights of the user who starts it"),
     _area("money", 10, _words("payments?", "billing", "invoices?", "checkout", "prices?", "pricing", "refunds?"),
-          "mistakes in it cost directly, and are seen late"),
+          "mistakes in it cost money directly, and are noticed late"),
 )  # fmt: skip
 """The areas, in the order in which they are named. `docs/manual/report.md` lists them too."""
 

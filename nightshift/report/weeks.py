@@ -45,7 +45,7 @@ def span_of(week: str) -> tuple[datetime, datetime]:
     """
     match = _NAME.fullmatch(week.strip())
     if match is None:
-        raise ValueError(f"{week!r} is no week; write it as 2026-W47")
+        raise ValueError(f"{week!r} is not a week; write it as 2026-W47")
     year, number = int(match[1]), int(match[2])
     try:
         since = datetime.fromisocalendar(year, number, 1).replace(tzinfo=UTC)

@@ -56,7 +56,7 @@ def create_app(context: AppContext, assets: Assets, *, asks_token: bool = False)
         assets: the static files that the pages refer to; they are served elsewhere.
         asks_token: True if users log in with a token, so that the pages offer to log out.
     """
-    from nightshift.server.contract import ENDPOINTS  # noqa: PLC0415  # an API of few endpoints does without the others
+    from nightshift.server.contract import ENDPOINTS  # noqa: PLC0415  # a partial API does not need the others
     from nightshift.server.pages import frame  # noqa: PLC0415  # as above
 
     build_models()

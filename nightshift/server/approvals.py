@@ -72,8 +72,8 @@ class Decided(Answer):
 class DecisionsQuery(Query):
     """Selection of decisions to list."""
 
-    limit: int = Field(50, ge=1, le=500, description="at most so many")
-    after: Id | None = Field(None, description="the last approval_id of the page before")
+    limit: int = Field(50, ge=1, le=500, description="maximum number of results")
+    after: Id | None = Field(None, description="the last approval_id of the previous page")
 
 
 class DecisionsIn(BaseModel):

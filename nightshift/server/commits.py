@@ -112,16 +112,16 @@ class Reviewed(Answer):
 class CommitsQuery(Query):
     """Selection of commits."""
 
-    unread: bool = Field(False, description="only those that wait to be read")
-    standing: bool = Field(False, description="only those that were integrated and not reverted")
-    integrated: bool | None = Field(None, description="only those that were integrated, or (0) wait on a branch")
-    drafts: bool | None = Field(None, description="only drafts, which did not pass, or (0) none of them")
-    task: Id | None = Field(None, description="only those of this task")
-    since: Bound | None = Field(None, description="only those made at this time or later; `today` is since midnight")
-    until: Bound | None = Field(None, description="only those made before this time")
-    order: Literal["newest", "risk"] = Field("newest", description="what comes first")
-    limit: int = Field(50, ge=1, le=500, description="at most so many")
-    after: Id | None = Field(None, description="the last id of the page before")
+    unread: bool = Field(False, description="only unread commits")
+    standing: bool = Field(False, description="only commits that were integrated and not reverted")
+    integrated: bool | None = Field(None, description="only integrated commits, or (0) only those on a branch")
+    drafts: bool | None = Field(None, description="only drafts, which did not pass, or (0) no drafts")
+    task: Id | None = Field(None, description="only commits of this task")
+    since: Bound | None = Field(None, description="only commits made at this time or later; `today` means midnight")
+    until: Bound | None = Field(None, description="only commits made before this time")
+    order: Literal["newest", "risk"] = Field("newest", description="sort order")
+    limit: int = Field(50, ge=1, le=500, description="maximum number of results")
+    after: Id | None = Field(None, description="the last id of the previous page")
 
 
 class RevertIn(BaseModel):

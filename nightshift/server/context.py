@@ -109,7 +109,7 @@ class NoDaemon:
 
     def __call__(self, *_: object) -> Never:
         """Refuse the call."""
-        raise Busy("no daemon is behind this server")
+        raise Busy("this server runs without a daemon")
 
     def __getattr__(self, _: str) -> NoDaemon:
         """Return a callable that refuses, for any name."""
@@ -129,7 +129,7 @@ NO_DAEMON: Any = NoDaemon()
 
 def cannot_read(_repo: str | None, _commit: str) -> Tree:
     """Refuse to read a tree; the default of a context without a daemon."""
-    raise GitError("repositories are not read here: no daemon is behind this server")
+    raise GitError("repositories cannot be read: this server runs without a daemon")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,5 +218,5 @@ def wait_for(write: Future[_T]) -> _T:
         return write.result(WRITE_WALL_S)
     except TimeoutError:
         raise Busy(
-            "the database is busy and may still take this change: look before you send it again, or send a key"
+            "the database is busy and may still apply this change: check before you send it again, or send a key"
         ) from None

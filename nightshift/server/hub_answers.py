@@ -114,9 +114,9 @@ class HubTasks(Answer):
 class HubTasksQuery(Query):
     """Selection of tasks to list."""
 
-    status: Status | None = Field(None, description="only those of this status")
+    status: Status | None = Field(None, description="only tasks with this status")
     limit: int = Field(50, ge=1, le=MOST_TASKS)
-    after: Id | None = Field(None, description="the last id of the page before")
+    after: Id | None = Field(None, description="the last id of the previous page")
 
 
 class HubActed(Answer):

@@ -138,15 +138,15 @@ class LessonsIn(BaseModel):
 class LessonsQuery(Query):
     """Selection of lessons to list."""
 
-    text: str = Field("", max_length=MAX_QUERY, description="only those that hold this text, in any case")
-    like: str = Field("", max_length=MAX_QUERY, description="those nearest in meaning, best first, 100 at most")
-    kind: Literal["failure", "pattern"] | None = Field(None, description="only those of this kind")
-    state: State | None = Field(None, description="only those in this state")
-    language: str = Field("", max_length=40, description="only those of this language")
-    repo: str = Field("", max_length=1000, description="only those of this repository")
-    order: Literal["newest", "used"] = Field("newest", description="what comes first")
-    limit: int = Field(50, ge=1, le=100, description="at most so many")
-    offset: int = Field(0, ge=0, le=1_000_000, description="so many are passed over")
+    text: str = Field("", max_length=MAX_QUERY, description="only lessons that contain this text, ignoring case")
+    like: str = Field("", max_length=MAX_QUERY, description="the lessons nearest in meaning, best first, 100 at most")
+    kind: Literal["failure", "pattern"] | None = Field(None, description="only lessons of this kind")
+    state: State | None = Field(None, description="only lessons in this state")
+    language: str = Field("", max_length=40, description="only lessons for this language")
+    repo: str = Field("", max_length=1000, description="only lessons from this repository")
+    order: Literal["newest", "used"] = Field("newest", description="sort order")
+    limit: int = Field(50, ge=1, le=100, description="maximum number of results")
+    offset: int = Field(0, ge=0, le=1_000_000, description="number of results to skip")
 
 
 def uplift_of(shown: Share, without: Share) -> Interval | None:

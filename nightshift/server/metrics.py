@@ -39,15 +39,15 @@ class Tally:
         def histogram(name: str, text: str, labels: Sequence[str], buckets: Sequence[float]) -> Histogram:
             return Histogram(f"nightshift_{name}", text, labels, buckets=buckets, registry=registry)
 
-        self._events = counter("events", "Events of the log", "level")
-        self._endings = counter("task_endings", "Tasks that ended, by why", "ending")
-        self._runs = histogram("task_run_seconds", "From a claim until the worker put the task down", ("to",), RUN_S)
-        self._calls = counter("model_calls", "Replies of models", *_MODEL)
+        self._events = counter("events", "Log events", "level")
+        self._endings = counter("task_endings", "Ended tasks, by ending", "ending")
+        self._runs = histogram("task_run_seconds", "Time from claim until the worker released the task", ("to",), RUN_S)
+        self._calls = counter("model_calls", "Model replies", *_MODEL)
         self._tokens = counter("model_tokens", "Tokens of prompts (in) and replies (out)", *_MODEL, "direction")
-        self._cost = counter("model_cost_usd", "What replies cost, where the price is known", *_MODEL)
-        self._unpriced = counter("model_unpriced_calls", "Replies whose price is not known", *_MODEL)
-        self._errors = counter("model_errors", "Requests that failed, by what went wrong", *_MODEL, "error")
-        self._latency = histogram("model_latency_seconds", "How long replies took", _MODEL, LATENCY_S)
+        self._cost = counter("model_cost_usd", "Cost of the replies whose price is known", *_MODEL)
+        self._unpriced = counter("model_unpriced_calls", "Replies whose price is unknown", *_MODEL)
+        self._errors = counter("model_errors", "Failed requests, by error", *_MODEL, "error")
+        self._latency = histogram("model_latency_seconds", "Duration of replies", _MODEL, LATENCY_S)
         self._claimed = dict[int, datetime]()
         for level in Level:
             self._events.labels(level)
@@ -99,17 +99,17 @@ class Gauges(Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield all gauges."""
         status = self._context.status()
-        yield _gauge("build_info", "The version that runs", ("version",), [((status.version,), 1)])
+        yield _gauge("build_info", "Version of the running daemon", ("version",), [((status.version,), 1)])
         states = [((state,), state == status.state) for state in DaemonState]
-        yield _gauge("state", "1 for the state that the daemon is in", ("state",), states)
+        yield _gauge("state", "1 for the current state of the daemon", ("state",), states)
         overall = [((state,), state is status.overall.state) for state in OverallState]
-        yield _gauge("overall_state", "1 for the state that the pages show", ("state",), overall)
-        yield _gauge("uptime_seconds", "How long the daemon runs", (), [((), status.uptime_s)])
+        yield _gauge("overall_state", "1 for the state shown on the pages", ("state",), overall)
+        yield _gauge("uptime_seconds", "Time since the daemon started", (), [((), status.uptime_s)])
         yield from self._queue(status)
         yield from _models(status)
-        yield _gauge("stream_clients", "Who follows the live log", (), [((), self._clients())])
+        yield _gauge("stream_clients", "Clients that follow the live log", (), [((), self._clients())])
         if self._context.loop_lag_s:
-            yield _gauge("loop_lag_seconds", "How late the workers' loop is", (), [((), self._context.loop_lag_s())])
+            yield _gauge("loop_lag_seconds", "Delay of the workers' event loop", (), [((), self._context.loop_lag_s())])
         yield from _disk(self._context.database.path)
 
     def _queue(self, status: DaemonStatus) -> Iterator[Metric]:
@@ -120,8 +120,8 @@ class Gauges(Collector):
         yield _gauge("oldest_queued_seconds", "Age of the oldest task that may be started", (), [((), max(0.0, age_s))])
         busy = sum(worker.task_id is not None for worker in status.workers)
         workers = [(("busy",), busy), (("idle",), len(status.workers) - busy)]
-        yield _gauge("workers", "Workers by what they do", ("state",), workers)
-        yield _gauge("holds", "Why no task is started", ("source",), [((hold.source,), 1) for hold in status.holds])
+        yield _gauge("workers", "Workers by state", ("state",), workers)
+        yield _gauge("holds", "Reasons to start no task", ("source",), [((hold.source,), 1) for hold in status.holds])
         yield _gauge("approvals_open", "Decisions that wait for the owner", (), [((), status.approvals)])
         yield _gauge("commits_unread", "Commits that the owner has not read", (), [((), status.unread)])
 
@@ -158,7 +158,7 @@ def _gauge(
 def _models(status: DaemonStatus) -> Iterator[Metric]:
     models = {(model.name, model.model): model for model in status.models}
     up = [(name, model.available) for name, model in models.items()]
-    yield _gauge("model_up", "Whether a backend can be asked", _MODEL, up)
+    yield _gauge("model_up", "1 if a backend is available", _MODEL, up)
     circuits = [((*name, state), model.circuit == state) for name, model in models.items() for state in CircuitState]
     yield _gauge("model_circuit", "1 for the state of a backend's circuit breaker", (*_MODEL, "state"), circuits)
 

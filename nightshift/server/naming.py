@@ -129,8 +129,8 @@ class Naming:
 def ambiguous(name: str, fitting: list[str]) -> AmbiguousName:
     """Build the error for a name that several things match; `fitting` describes each of them."""
     more = [f"and {len(fitting) - SHOWN} more"] if len(fitting) > SHOWN else []
-    hint = f"; '#{name}' is the task alone" if _TASK.fullmatch(name) else "; give more of it"
-    return AmbiguousName(f"{name} fits {len(fitting)}: {', '.join((*fitting[:SHOWN], *more))}{hint}")
+    hint = f"; '#{name}' is the task alone" if _TASK.fullmatch(name) else "; give more characters of it"
+    return AmbiguousName(f"{name} matches {len(fitting)}: {', '.join((*fitting[:SHOWN], *more))}{hint}")
 
 
 def _describe(named: Named) -> str:

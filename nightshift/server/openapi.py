@@ -56,7 +56,7 @@ def document(version: str) -> Json:
                 "token": {
                     "type": "http",
                     "scheme": "bearer",
-                    "description": "API_TOKEN; where it is set nothing but `/healthz` is answered without it.",
+                    "description": "API_TOKEN. If it is set, only `/healthz` works without it.",
                 }
             },
         },

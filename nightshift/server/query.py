@@ -35,8 +35,8 @@ class Query(BaseModel):
 class ApprovalsQuery(Query):
     """Selection of questions."""
 
-    open: bool = Field(False, description="only those that a waiting task waits for")
-    task: Id | None = Field(None, description="only those of this task")
+    open: bool = Field(False, description="only asks that a waiting task waits for")
+    task: Id | None = Field(None, description="only asks of this task")
 
 
 class LoginQuery(Query):

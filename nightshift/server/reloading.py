@@ -22,7 +22,7 @@ def reload_settings(context: AppContext) -> Reloaded:
     try:
         return context.reload().result(RELOAD_WALL_S)
     except TimeoutError:
-        raise Busy("the settings are still being read: the log tells when it is done") from None
+        raise Busy("the settings are still being read: the log shows when this is done") from None
 
 
 def by_name(error: ConfigError) -> Mapping[str, str]:

@@ -45,7 +45,7 @@ class Reviewing:
         """Return a page of commits."""
         by_risk = query.order == "risk"
         if by_risk and query.after is not None:
-            raise BadQuery({"after": "pages the newest first; leave it out, or `order=risk`"})
+            raise BadQuery({"after": "works only with the newest first; leave it out, or leave out `order=risk`"})
         page = self._ledger.page(
             MOST if by_risk else query.limit + 1,
             after=query.after,
@@ -111,7 +111,7 @@ class Reviewing:
         if not names:
             raise UnknownCommit(f"Nightshift made no commit that begins with {start}")
         if len(names) > 1:
-            raise UnknownCommit(f"{len(names)} commits begin with {start}; give more of it")
+            raise UnknownCommit(f"{len(names)} commits begin with {start}; give more digits")
         return commits
 
     def _answer(self, *, task_id: int | None = None, entries: list[int] | None = None) -> Reviewed:

@@ -28,7 +28,7 @@ class CausesQuery(Query):
     """Selection of failed tasks whose causes are listed; without bounds, all that were not retried."""
 
     since: Bound | None = Field(
-        None, description="only tasks that failed at this time or later; `today` is since midnight"
+        None, description="only tasks that failed at this time or later; `today` means midnight"
     )
     until: Bound | None = Field(None, description="only tasks that failed before this time")
 
@@ -87,7 +87,7 @@ def settle(context: AppContext, cause_id: str, asked: SettleIn) -> CauseSettled:
     """
     cause = next((each for each in causes(context, asked) if each.id == cause_id), None)
     if cause is None:
-        raise IllegalMove("no failed task has this cause any more; they were tried again, or there was none")
+        raise IllegalMove("no failed task has this cause any more; its tasks were retried, or there were none")
     return CauseSettled(tasks=[_again(context, task, asked) for task in cause.tasks])
 
 

@@ -55,7 +55,7 @@ def read_words(*models: ModelStatus) -> str:
 def test_without_a_model_the_engine_says_what_it_can_do_and_how_to_get_a_model() -> None:
     text = read_words(OLLAMA, ENGINE)
     assert "the built-in engine works alone" in text
-    assert "mends Python code" in text
+    assert "fixes Python code" in text
     assert "  model      repair: answers\n" in text
     assert "ollama pull" in text
     assert "OPENAI_API_KEY" in text

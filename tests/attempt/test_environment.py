@@ -55,7 +55,7 @@ async def test_one_part_that_cannot_be_made_is_told_of_and_the_others_are_had(tm
         nothing = await asked.of({"needs.lock": "impossible"})
     assert part.sources == ("tools.lock",)
     assert not nothing.digest
-    failed = "a part of the environment cannot be made, runs do without it: needs.lock: it cannot be made"
+    failed = "a part of the environment cannot be made, runs continue without it: needs.lock: it cannot be made"
     success = "made an environment of tools.lock: 1 package; nothing left out"
     assert asked.list_messages(Kind.ENVIRONMENT_MADE) == [(Level.INFO, success)]
     # The owner sees the second, equal event only on the task's page.
@@ -81,7 +81,7 @@ async def test_the_first_use_of_a_repositorys_environment_is_said_once_for_each_
         for lock in ("1", "1", "2"):
             await first.of({"needs.lock": lock})
         await other.of({"needs.lock": "1"})
-    text = "what needs.lock declares is used from now on; with ENVIRONMENTS=ask you are asked first"
+    text = "what needs.lock declares is installed and used from now on; with ENVIRONMENTS=ask you are asked first"
     assert first.list_messages(Kind.ENVIRONMENT_USED) == [(Level.INFO, text)]
     assert other.list_messages(Kind.ENVIRONMENT_USED) == [(Level.INFO, text)]
 
@@ -227,7 +227,7 @@ async def test_after_a_no_every_task_goes_on_without_the_script_and_says_so_once
         for _ in range(2):
             assert (await choice.of(SCRIPTED)).sources == ("needs.lock",)
         (message,) = [event.message for event in events if event.kind is Kind.ENVIRONMENT_FAILED]
-        assert message.startswith("setup.sh is not run, and the task goes on without it: you said no")
+        assert message.startswith("setup.sh is not run, and the task continues without it: you said no")
 
     await decide(tmp_path, "ask", False, check)
 

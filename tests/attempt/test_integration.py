@@ -263,7 +263,7 @@ async def test_a_change_that_changes_nothing_lands_without_a_commit(site: Site) 
     task = site.task(1)
     work = AttemptState(phase=Phase.COMMIT, base=site.open(task).base)
     landed = await site.land(site.open(task), task, work)
-    assert landed == Landed(reason="the tests pass as things are; nothing had to be changed")
+    assert landed == Landed(reason="the tests pass already; nothing had to be changed")
 
 
 async def test_a_commit_that_an_earlier_daemon_made_is_found_and_not_made_again(site: Site) -> None:
@@ -358,7 +358,7 @@ async def test_work_on_a_project_that_was_removed_meanwhile_is_planned_anew(site
     git(start.repo, "update-ref", "refs/heads/main", removed)
     end = await site.land(in_stat, other, late)
     assert isinstance(end, Reopened)
-    assert end.why == "the project stat is not there any more: another task removed it"
+    assert end.why == "the project stat no longer exists: another task removed it"
     state = end.state
     assert (state.phase, state.project, state.plan, dict(state.change)) == (Phase.PLANNING, None, "", {})
     assert state.base == site.parts.git.resolve(None, "main")
@@ -382,7 +382,7 @@ async def test_tests_that_show_that_a_task_is_done_already_are_committed_only_wh
     assert isinstance(landed, Landed)
     assert (landed.commit is not None) is commits
     if not commits:
-        assert landed.reason == "the tests pass as things are; nothing had to be changed: it adds"
+        assert landed.reason == "the tests pass already; nothing had to be changed: it adds"
 
 
 @pytest.mark.parametrize(

@@ -272,7 +272,7 @@ async def test_a_revert_says_why_it_has_no_evidence(site: Site, workspace: Path)
     site.land({"sums.py": SUMS})
     done = await site.undo.revert(entry.task_id)
     looking = Verification(site.git, str(workspace), site.open_suite)
-    with pytest.raises(NoEvidence, match="takes another one back"):
+    with pytest.raises(NoEvidence, match="reverts another one"):
         await looking.verify(done.by)
 
 

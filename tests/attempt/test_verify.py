@@ -272,7 +272,7 @@ async def test_a_note_that_was_edited_is_told_by_its_seal_and_by_the_run(site: S
     write_note(site.workspace, commit, note)
     report = await site.verify(commit)
     assert wrong(report) == {"seal", "label", "trailers"}
-    assert detail(report, "label") == "the note says tests_passed, the run is worth self_tested"
+    assert detail(report, "label") == "the note says tests_passed, the run gives self_tested"
     assert detail(report, "seal") == "the note was altered after this home had sealed it"
     note["evidence"]["label"], note["evidence"]["ids"] = (
         "self_tested",

@@ -81,27 +81,27 @@ def test_a_decision_is_one_click_away(visit: Visit, seeded: SeededDaemon) -> Non
 def test_the_last_ended_lead_to_their_change(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/")
     last = seeded.daemon.get("/api/tasks?sort=ended&status=done,failed,cancelled&limit=10")["tasks"]
-    rows = card(page, "Ended last").locator("[data-task]")
+    rows = card(page, "Recently ended").locator("[data-task]")
     expect(rows).to_have_count(len(last))
     assert [int(each.get_attribute("data-task") or 0) for each in rows.all()] == [task["task_id"] for task in last]
-    done = card(page, "Ended last").locator(f"[data-task='{seeded.task('second_try')}']")
+    done = card(page, "Recently ended").locator(f"[data-task='{seeded.task('second_try')}']")
     done.get_by_role("link", name="Diff").click()
     expect(page.get_by_role("region", name="Changes of job_1.py")).to_be_visible()
 
 
 def test_what_runs_is_shown_with_its_last_reply(visit: Visit, seeded: SeededDaemon) -> None:
     page = visit("/")
-    expect(card(page, "Running now")).to_contain_text("Nothing runs")
+    expect(card(page, "Running now")).to_contain_text("Nothing is running")
     seeded.server.fail_next("hang", 1, phase="CODING", about="job_41")
     task = seeded.daemon.submit(**job(41))
     until(lambda: any(request.fault == "hang" for request in seeded.server.requests), 120)
     running = card(page, "Running now")
     expect(running.get_by_role("link", name=f"#{task}")).to_be_visible()
-    expect(running).to_contain_text("Last reply, in planning")
+    expect(running).to_contain_text("Last reply (planning)")
     expect(running.get_by_label("Last reply")).to_contain_text("Read the tests")
     seeded.daemon.ask("POST", f"/api/task/{task}/cancel")
     seeded.daemon.wait(task, within_s=120)
-    expect(running).to_contain_text("Nothing runs")
+    expect(running).to_contain_text("Nothing is running")
 
 
 def test_what_was_read_is_not_told_again_and_can_be_undone(visit: Visit, seeded: SeededDaemon) -> None:
@@ -165,7 +165,7 @@ def test_a_first_morning_says_what_to_do(fresh: Page) -> None:
     for text in (
         "The last 24 hours",
         "No task has ended yet",
-        "Nothing runs",
+        "Nothing is running",
         "Create a FastAPI health check endpoint",
     ):
         expect(fresh.get_by_text(text).first).to_be_visible()

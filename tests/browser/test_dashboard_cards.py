@@ -105,7 +105,7 @@ def test_a_phase_that_is_rare_stands_in_the_track_while_it_lasts(
 
 
 def test_without_workers_and_models_it_says_what_to_do(page: Page) -> None:
-    for text in ("No worker runs yet; the daemon is starting.", "Start Ollama, or set OPENAI_API_KEY"):
+    for text in ("No worker is running yet; the daemon is starting.", "Start Ollama, or set OPENAI_API_KEY"):
         expect(page.get_by_text(text)).to_be_visible()
 
 

@@ -41,7 +41,7 @@ def test_each_ask_says_who_wants_what_and_what_is_assumed_when(visit: Visit, see
     expect(question.get_by_role("link")).to_contain_text(VAGUE)
     expect(question).to_contain_text(ASSUMED)
     expect(question.locator(".countdown")).to_contain_text("in 3 h")
-    expect(item(page, "moonphase")).to_contain_text("A yes allows package:moonphase")
+    expect(item(page, "moonphase")).to_contain_text("Approving allows package:moonphase")
     expect(page.get_by_role("link", name="2 need you")).to_be_visible()
 
 
@@ -80,7 +80,7 @@ def test_an_ask_appears_by_itself_and_several_are_decided_at_once(visit: Visit, 
     page.keyboard.press("x")
     page.keyboard.press("j")
     page.keyboard.press("x")
-    group = page.get_by_role("group", name="Decide what is chosen")
+    group = page.get_by_role("group", name="Decide the chosen asks")
     expect(group).to_contain_text("2 asks chosen")
     group.get_by_role("button", name="Approve all").click()
     expect(page.get_by_text("2 asks approved.")).to_be_visible()
@@ -149,5 +149,5 @@ def test_where_nothing_waits_the_page_says_what_comes_here(browser: Browser, unt
         page = context.new_page()
         page.goto("/inbox")
         page.wait_for_selector(LIVE, state="attached")
-        for text in ("Nothing needs your decision.", "You have read every commit.", "Nothing was decided yet."):
+        for text in ("Nothing needs your decision.", "You have read every commit.", "Nothing has been decided yet."):
             expect(page.get_by_text(text)).to_be_visible()

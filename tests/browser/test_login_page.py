@@ -11,7 +11,7 @@ from tests.support.browser import LIVE, addresses, context_of
 from tests.support.seeded_home import SeededDaemon, share, start
 
 TOKEN = "a-long-token-for-the-owner-alone"
-WRONG = "That is not the token of this daemon."
+WRONG = "Wrong token."
 
 
 @pytest.fixture(scope="module", params=["0.0.0.0", "127.0.0.1"])

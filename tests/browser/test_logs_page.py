@@ -462,7 +462,7 @@ def test_a_real_daemon_that_restarts_leaves_no_gap_and_no_double_and_it_is_said(
     home.settings["FLASK_PORT"] = port
     home.start()
     note = page.locator("#lines .note")
-    expect(note).to_contain_text(re.compile(r"connection was lost for .* came meanwhile, none is missing"))
+    expect(note).to_contain_text(re.compile(r"connection was lost for .* arrived meanwhile; none is missing"))
     last = home.get("/api/logs?limit=1")["last_id"]
     assert last > before, "its end and its start were told"
     page.wait_for_function(f"last => ({IDS})().at(-1) >= last", arg=last)

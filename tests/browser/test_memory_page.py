@@ -33,7 +33,7 @@ def find(seeded: SeededDaemon) -> int:
 
 def test_it_tells_what_memory_is_worth_and_lists_its_lessons(visit: Visit, seeded: SeededDaemon) -> None:
     page, learning = visit("/memory"), seeded.daemon.get("/api/learning")
-    worth = page.get_by_role("region", name="What memory is worth")
+    worth = page.get_by_role("region", name="Does memory help?")
     expect(worth).to_contain_text(f"{learning['failures']['active']} active")
     expect(worth).to_contain_text(re.compile(rf"of {learning['shown']['whole']} attempts?\b"))
     expect(worth.get_by_role("row", name="Solved")).to_contain_text("not enough attempts yet")
@@ -51,7 +51,7 @@ def test_words_and_filters_narrow_the_list_and_stay_in_the_address(visit: Visit,
     page.reload()
     expect(rows(page)).to_have_count(1)
     page.get_by_label("Search lessons").fill("no such words")
-    expect(page.get_by_text("No lesson fits.")).to_be_visible()
+    expect(page.get_by_text("No lesson matches.")).to_be_visible()
     page.get_by_role("button", name="Show all").click()
     expect(rows(page)).to_have_count(find(seeded))
 
@@ -163,5 +163,5 @@ def test_where_nothing_was_learned_the_page_says_how_lessons_come(browser: Brows
         page = context.new_page()
         page.goto("/memory")
         page.wait_for_selector(LIVE, state="attached")
-        expect(page.get_by_text("Nothing was learned yet.")).to_be_visible()
+        expect(page.get_by_text("Nothing has been learned yet.")).to_be_visible()
         expect(page.get_by_text("not enough attempts yet").first).to_be_visible()

@@ -86,7 +86,7 @@ def test_an_outage_says_who_waits_and_ends_at_a_test_of_the_connection(
     task = daemon.submit(**job(31))
     until(lambda: daemon.get(f"/api/task/{task}")["status"] == "scheduled")
     banner = page.get_by_role("region", name="No model answers")
-    expect(banner).to_contain_text("1 task waits for one (#1) and goes on by itself.")
+    expect(banner).to_contain_text("1 task waits for one (#1) and continues by itself.")
     expect(banner).to_contain_text(re.compile(r"since \d\d:\d\d, next check in (9|10) min"))
     expect(page.locator("#overall")).to_have_text("No model · 1 task waits")
     expect(page).to_have_title("! Dashboard · Nightshift")

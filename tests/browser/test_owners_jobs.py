@@ -43,7 +43,7 @@ class Hand:
 
 def test_why_a_task_failed_is_one_click(visit: Visit, seeded: SeededDaemon) -> None:
     hand, failed = Hand(visit("/")), seeded.task("failed")
-    ended = hand.page.get_by_role("region", name="Ended last").locator(f"[data-task='{failed}']")
+    ended = hand.page.get_by_role("region", name="Recently ended").locator(f"[data-task='{failed}']")
     hand.click(ended.get_by_role("link").first)
     why = re.compile(
         r"^test_job_3\.py::test_boundary_and_above: AssertionError: assert 7 == \(3 \+ 1\).*\(stuck after 4 tries\)"
@@ -54,7 +54,7 @@ def test_why_a_task_failed_is_one_click(visit: Visit, seeded: SeededDaemon) -> N
 
 def test_a_diff_is_one_click(visit: Visit, seeded: SeededDaemon) -> None:
     hand = Hand(visit("/"))
-    done = hand.page.get_by_role("region", name="Ended last").locator(f"[data-task='{seeded.task('second_try')}']")
+    done = hand.page.get_by_role("region", name="Recently ended").locator(f"[data-task='{seeded.task('second_try')}']")
     hand.click(done.get_by_role("link", name="Diff"))
     expect(hand.page.get_by_role("region", name="Changes of job_1.py").locator("tr.added").first).to_be_visible()
     assert hand.acts <= 1

@@ -178,7 +178,7 @@ def test_chosen_tasks_are_cancelled_together_after_asking(visit: Visit, seeded: 
     bar = page.get_by_role("region", name="Chosen tasks")
     bar.get_by_role("button", name="Cancel").click()
     question = page.get_by_role("dialog", name="Cancel 3 tasks?")
-    expect(question).to_contain_text("1 other one of those chosen cannot be")
+    expect(question).to_contain_text("1 other chosen task cannot be")
     question.get_by_role("button", name="Keep them").click()
     assert status_of(seeded, first) == "scheduled"
     bar.get_by_role("button", name="Cancel").click()
@@ -231,7 +231,7 @@ def test_a_row_says_when_and_why_a_task_begins_and_what_a_blocked_one_waits_for(
     visit: Visit, seeded: SeededDaemon
 ) -> None:
     page = visit("/tasks?q=job_5")
-    expect(row(page, seeded.task("scheduled"))).to_contain_text(re.compile(r"starts in \d+ d: as it was asked for"))
+    expect(row(page, seeded.task("scheduled"))).to_contain_text(re.compile(r"starts in \d+ d: as requested"))
     page = visit("/tasks?status=blocked")
     row(page, seeded.task("blocked")).get_by_role("link", name=f"#{seeded.task('scheduled')}").click()
     page.wait_for_url(f"**/task/{seeded.task('scheduled')}")

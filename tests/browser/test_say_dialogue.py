@@ -74,7 +74,7 @@ def test_a_reply_that_is_written_is_interrupted_by_what_is_said(
     expect(send).to_be_disabled()
     field(dialog).fill(f"Use csv. {HOSTILE}")
     send.click()
-    expect(page.get_by_text("Sent. The model starts its reply again with it.")).to_be_visible()
+    expect(page.get_by_text("Sent. The model restarts its reply with your message.")).to_be_visible()
     expect(dialog).to_have_count(0)
     assert texts(app_context, number) == [(f"Use csv. {HOSTILE}", True)]
     page.get_by_role("tab", name="Prompt").click()

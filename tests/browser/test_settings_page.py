@@ -161,7 +161,7 @@ def test_a_connection_is_tried_with_what_is_typed(settings: Page, server: WireSe
 
 def test_what_the_environment_sets_or_the_hand_alone_changes_is_shown_with_the_reason(settings: Page) -> None:
     expect(row(settings, "task_timeout")).to_contain_text("environment of the daemon sets TASK_TIMEOUT")
-    expect(row(settings, "notify_command")).to_contain_text("config.yaml alone")
+    expect(row(settings, "notify_command")).to_contain_text("only be changed in config.yaml")
     for name in ("task_timeout", "notify_command", "sandbox"):
         expect(row(settings, name).locator("input, select, textarea")).to_have_count(0)
 
@@ -173,7 +173,7 @@ def test_settings_are_found_by_words_and_by_what_is_changed(settings: Page) -> N
     expect(row(settings, "quiet_hours")).to_be_visible()
     expect(row(settings, "worker_count")).to_have_count(0)
     settings.get_by_label("Search the settings").fill("no such words")
-    expect(settings.get_by_text("No setting fits")).to_be_visible()
+    expect(settings.get_by_text("No setting matches")).to_be_visible()
     settings.get_by_label("Search the settings").fill("")
     settings.get_by_label("changed only").check()
     expect(row(settings, "notify_on")).to_be_visible()

@@ -59,7 +59,7 @@ def test_what_is_assumed_and_when_is_shown_and_taken_by_approving(home: Home, co
     assert (asked["default"], waited) == ("8080", timedelta(hours=4))
     assert (other["default"], other["assumed_at"]) == ("", None)
     own = datetime.fromisoformat(asked["assumed_at"]).astimezone().isoformat(timespec="seconds")
-    assert f"assumed from {own} on: 8080" in result
+    assert f"without an answer, used from {own}: 8080" in result
     assert home.cli("--approve", "1").out == "approval 1 answered: Which port? (task 1): 8080\n"
     assert context.queue.answers(1)[0] == ("Which port?", "8080")
 
@@ -69,10 +69,10 @@ def test_a_decision_takes_no_answer_and_a_question_no_remark(home: Home, context
     wait_for(context.queue, package("moonphase"), question("Which port?"))
     refused = home.cli("--answer", "1", "yes please")
     assert (refused.code, refused.out) == (5, "")
-    assert "approval 1 asks for a decision (package), which no text answers; approve or deny it" in refused.err
+    assert "approval 1 asks for a decision (package), not for a text; approve or deny it" in refused.err
     other = home.cli("--approve", "2", "--remark", "80")
     assert other.code == 5
-    assert "approval 2 is a question, which takes an answer and no remark: ./cli.py answer 2" in other.err
+    assert "approval 2 is a question; it takes an answer, not a remark: ./cli.py answer 2" in other.err
     assert [row.granted for row in context.queue.approvals()] == [None, None]
 
 
@@ -80,9 +80,9 @@ def test_a_decision_takes_no_answer_and_a_question_no_remark(home: Home, context
     ("arguments", "sentence"),
     [
         (("--answer", "1"), "the answer is empty"),
-        (("--answer", "1", " "), "the answer is empty; ./cli.py approve 1 goes with what is assumed"),
+        (("--answer", "1", " "), "the answer is empty; ./cli.py approve 1 uses the default answer"),
         (("--answer", "one", "80"), "'one' is not a whole number"),
-        (("--answer", "1", "80", "--approve", "1"), "--answer and --approve cannot be asked for together"),
+        (("--answer", "1", "80", "--approve", "1"), "--answer and --approve cannot be combined"),
     ],
 )
 def test_an_answer_that_is_none_is_refused(home: Home, arguments: tuple[str, ...], sentence: str) -> None:
@@ -122,7 +122,7 @@ def test_the_status_counts_what_waits(home: Home) -> None:
 def test_a_remark_belongs_to_a_decision(home: Home) -> None:
     result = home.cli("--status", "--remark", "x")
     assert result.code == 2
-    assert "--remark belongs to fork or approve or deny" in result.err
+    assert "does not take --remark; it works with fork or approve or deny" in result.err
 
 
 def test_packages_of_a_task_reach_the_queue(home: Home) -> None:

@@ -166,7 +166,7 @@ def test_a_terminal_asks_before_a_word_becomes_a_task(home: Home) -> None:
 def test_a_task_comes_from_the_standard_input_and_from_an_editor(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"statsu\n")))
     assert home.cli("add", "-").out == "task 1 queued\n"
-    assert "say what is to be done" in home.cli("add").err
+    assert "describe the task" in home.cli("add").err
     editor = home.path / "editor"
     editor.write_text(
         '#!/bin/sh\n{ echo "Fix the pager"; echo "# by Friday"; cat "$1"; } > "$1.new"\nmv "$1.new" "$1"\n'

@@ -42,7 +42,7 @@ def test_reading_is_noted_by_task_by_commit_and_for_all(home: Home, context: App
     enter(home, context, FIRST, *(replace(FIRST, task_id=n, commit=f"cc{n}{n}" + "0" * 36) for n in (2, 3)))
     assert "3 commits, see ./cli.py review" in home.cli("--status").out
     assert home.cli("--reviewed", "1").out == "1 commit marked as read, 2 left\n"
-    assert home.cli("--reviewed", "1").out == "nothing of that was unread, 2 left\n"
+    assert home.cli("--reviewed", "1").out == "none of it was unread, 2 left\n"
     assert home.cli("--reviewed", "CC22").out == "1 commit marked as read, 1 left\n"
     assert home.cli("--reviewed", "all").out == "1 commit marked as read, 0 left\n"
     assert "unread" not in home.cli("--status").out
@@ -62,7 +62,7 @@ def test_a_home_without_a_database_has_nothing_to_read_or_to_undo(home: Home) ->
     assert home.cli("--reviewed", "all").code == 0
     assert home.cli("--revert", "1").code == 4
     result = home.cli("--undo", "--yes")
-    assert (result.code, "nothing that was integrated" in result.err) == (4, True)
+    assert (result.code, "no integrated commit" in result.err) == (4, True)
     assert not (home.path / "db").exists()
 
 

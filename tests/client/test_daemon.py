@@ -58,7 +58,7 @@ def test_what_has_just_ended_is_in_the_report(home: Home, database: Path) -> Non
         assert task is not None
         queue.finish(task.id, task.fence, Ending.COMMITTED).result()
     path = Path(home.cli("--report", "--json").json["report"])
-    assert "**1 of 1 task that ended were done**" in path.read_text()
+    assert "**1 of 1 task that ended succeeded**" in path.read_text()
 
 
 def test_before_the_first_checkpoint_it_is_as_long_as_one_is_apart_from_the_next(home: Home, database: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_week_that_is_not_over_is_written_up_to_now(home: Home, database: Path
     ("week", "why"),
     [
         ("2026-W54", "the year 2026 has no week 54"),
-        ("last", "'last' is no week; write it as 2026-W47"),
+        ("last", "'last' is not a week; write it as 2026-W47"),
         ("9998-W01", "has not begun"),
         ("0000-W01", "the year 0 has no week 1"),
     ],

@@ -138,13 +138,13 @@ def test_a_checkpoint_is_asked_for_once(either: Home) -> None:
     context.database.write(lambda conn: checkpoints.begin(context.queue.transaction(conn), "the week is over")).result()
     context.database.close()
     again = either.cli("--checkpoint-now")
-    assert again.out == "a checkpoint is under way or waits for you already; `./cli.py resume` starts tasks again\n"
+    assert again.out == "a checkpoint is already under way or waits for you; `./cli.py resume` starts tasks again\n"
     assert "Paused: checkpoint (the week is over)" in either.cli("--status").out
 
 
 def test_a_checkpoint_without_a_daemon_is_for_its_next_start(home: Home) -> None:
     result = home.cli("--checkpoint-now")
-    assert result.err == "the daemon is not running; its next start makes the checkpoint\n"
+    assert result.err == "the daemon is not running; it makes the checkpoint when it next starts\n"
 
 
 def test_a_resume_lists_what_else_holds_tasks_back(either: Home) -> None:
@@ -153,9 +153,7 @@ def test_a_resume_lists_what_else_holds_tasks_back(either: Home) -> None:
     context.queue.add_pause(PauseSource.REVIEW, "20 commits wait to be read").result()
     result = either.cli("--resume")
     assert (result.code, result.out.splitlines()[0]) == (0, "paused")
-    assert (
-        "Paused: commits to read (20 commits wait to be read); goes on by itself, once you have read some" in result.out
-    )
+    assert "Paused: commits to read (20 commits wait to be read); continues by itself, once you have" in result.out
     assert "lunch" not in result.out
     context.queue.remove_pause(PauseSource.REVIEW).result()
     context.database.close()
@@ -288,7 +286,7 @@ def test_waiting_while_the_daemon_is_paused_prints_why(home: Home, context: AppC
     thread.start()
     result = home.cli("--run", "do it")
     thread.join()
-    assert result.err.startswith("Paused by you; goes on when you resume: `./cli.py resume`")
+    assert result.err.startswith("Paused by you; continues when you resume: `./cli.py resume`")
     assert (result.code, result.out.splitlines()[-1][:16]) == (1, "task 1 cancelled")
 
 
@@ -316,7 +314,7 @@ def test_with_a_token_reading_needs_it_too(home: Home) -> None:
             result = home.cli(*asked)
             assert (result.code, result.out) == (5, "")
             assert result.err == (
-                "error: the daemon asks for its token: set API_TOKEN here as it was set where the daemon started\n"
+                "error: the daemon asks for its token: set API_TOKEN here to the value that the daemon has\n"
             )
         (home.path / "config.yaml").write_text(f"api_token: {'t' * 20}\n")
         assert home.cli("--status").code == 0
@@ -349,8 +347,8 @@ def test_looking_creates_no_database(home: Home) -> None:
 
 
 def test_a_pause_for_the_next_start_is_noted(home: Home) -> None:
-    assert home.cli("--pause").err == "the daemon is not running; it will start without claiming tasks\n"
-    assert "Paused by you; goes on when you resume: `./cli.py resume`" in home.cli("--status").out
+    assert home.cli("--pause").err == "the daemon is not running; it will start paused\n"
+    assert "Paused by you; continues when you resume: `./cli.py resume`" in home.cli("--status").out
 
 
 def test_the_daemon_of_another_home_is_left_alone(home: Home, tmp_path: Path) -> None:
@@ -366,12 +364,12 @@ def test_the_daemon_of_another_home_is_left_alone(home: Home, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (b'HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n{"state": "on"}', "something that is not Nightshift answers"),
-        (b"HTTP/1.1 200 OK\r\n\r\n" + b"[" * 100_000, "something that is not Nightshift answers"),
-        (b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno", "something that is not Nightshift answers"),
+        (b'HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n{"state": "on"}', "something that is not Nightshift"),
+        (b"HTTP/1.1 200 OK\r\n\r\n" + b"[" * 100_000, "something that is not Nightshift"),
+        (b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno", "something that is not Nightshift"),
         (
             b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",
-            "something that is not Nightshift answers (HTTP 302)",
+            "something that is not Nightshift (HTTP 302)",
         ),
         (b"SSH-2.0-OpenSSH_9.2\r\n", "something that does not speak HTTP answers"),
         (b"", "something that does not speak HTTP answers"),
@@ -396,7 +394,7 @@ def test_an_answer_beyond_all_bounds_is_not_read_to_its_end(home: Home, monkeypa
     monkeypatch.setattr("nightshift.client.connection.MAX_ANSWER_BYTES", 100)
     with home.daemon():
         result = home.cli("--status")
-    assert (result.code, "something answers without an end" in result.err) == (3, True)
+    assert (result.code, "the answer does not end" in result.err) == (3, True)
 
 
 def test_a_proxy_of_the_environment_gets_neither_requests_nor_token(

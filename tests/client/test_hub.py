@@ -84,7 +84,7 @@ def test_nodes_are_a_table_and_one_is_drained_removed_and_let_in_again(home: Hom
     node.beat(held=1)
     (row,) = [line for line in home.cli("hub", "nodes").out.splitlines() if line.startswith("a ")]
     assert {"working", "1/4", "0.1.0", "gpu,", "http://a:5000"} <= set(row.split())
-    assert home.cli("hub", "drain", "a").out == "a takes nothing new; it finishes 1 task\n"
+    assert home.cli("hub", "drain", "a").out == "a takes no new tasks; it finishes 1 task\n"
     assert home.cli("hub", "nodes", "--json").json["nodes"][0]["draining"] is True
     assert home.cli("hub", "drain", "a", "--undo").out == "a takes tasks again\n"
     assert home.cli("hub", "drain", "c").code == Exit.NOT_FOUND
@@ -93,10 +93,10 @@ def test_nodes_are_a_table_and_one_is_drained_removed_and_let_in_again(home: Hom
     assert "removed" in home.cli("hub", "nodes").out
     with pytest.raises(StaleFence):
         node.queue.confirm(held(taken))
-    assert home.cli("hub", "remove", "a", "--undo").out == "a may come again\n"
+    assert home.cli("hub", "remove", "a", "--undo").out == "a may come back\n"
     with light_node(url, "a", id="7f3a"):
         assert "a (7f3a)" in home.cli("hub", "nodes").out
-        assert home.cli("hub", "drain", "7f3a").out == "a takes nothing new\n"
+        assert home.cli("hub", "drain", "7f3a").out == "a takes no new tasks\n"
 
 
 def test_tasks_are_listed_cancelled_retried_and_made_urgent(home: Home, node: LightNode) -> None:
@@ -142,7 +142,7 @@ def test_results_are_verified_by_the_keys_of_their_nodes(home: Home, url: str, t
 
 
 def test_what_tasks_ask_is_listed_and_answered(home: Home, node: LightNode) -> None:
-    assert home.cli("hub", "asks").out == "no task asks anything\n"
+    assert home.cli("hub", "asks").out == "no task has a question\n"
     number = node.submit("Add a test")
     taken = node.take()
     question = {"id": 5, "kind": "question", "question": f"Which one? {EVIL}"}

@@ -78,7 +78,8 @@ def test_a_unit_of_somebody_elses_is_left_alone(home: Home, action: str) -> None
 
 
 def test_a_dry_run_belongs_to_the_service(home: Home) -> None:
-    assert "--dry-run belongs to install-service or uninstall-service" in home.cli("--status", "--dry-run").err
+    result = home.cli("--status", "--dry-run")
+    assert "does not take --dry-run; it works with install-service or uninstall-service" in result.err
 
 
 # ---- reload
@@ -88,7 +89,7 @@ def test_a_reload_lists_what_holds_and_what_waits(home: Home) -> None:
     with home.daemon():
         result = home.cli("--reload")
         assert (result.code, result.out.strip()) == (0, "changed: worker_count")
-        assert "flask_port needs a restart; until then it is 5000" in result.err
+        assert "flask_port needs a restart; until then it stays 5000" in result.err
         assert "log_keep: what the settings page has set overrules config.yaml; remove it" in result.err
         assert home.cli("--reload", "--json").json["changed"] == ["worker_count"]
 
@@ -114,7 +115,7 @@ def test_optional_packages_are_installed_by_the_daemon(home: Home) -> None:
     with home.daemon():
         result = home.cli("--install-extra", "embedder")
         assert (result.code, result.out.strip()) == (
-            0, "embedder is being installed; `./cli.py status` tells how it goes",
+            0, "embedder is being installed; `./cli.py status` shows the progress",
         )  # fmt: skip
         assert home.cli("--install-extra", "docker").code == 5
         result = home.cli("--install-extra", "nothing")

@@ -50,7 +50,7 @@ def test_without_a_daemon_a_change_is_held_against_its_commit(home: Home, own: b
     for result in (home.cli("diff", str(task.id)), home.cli("show", str(task.id))):
         assert "-    return a - b" in result.out
         assert '+"""Sums."""' not in result.out
-        assert "no daemon is behind" not in result.out
+        assert "runs without a daemon" not in result.out
 
 
 def test_a_task_that_passed_shows_no_failure_of_an_earlier_try(home: Home, context: AppContext) -> None:
@@ -78,7 +78,7 @@ def test_the_brief_tells_what_failed_for_which_cause_and_what_to_type(home: Home
     assert home.cli("brief", "--read").code == result.code
     assert "1 failed" not in home.cli("brief").out
     assert home.cli("brief", "--since", "2020-01-01", "--json").json["failed"] == 1
-    assert "--since: 'yesterday' is no time" in home.cli("brief", "--since", "yesterday").err
+    assert "--since: 'yesterday' is not a time" in home.cli("brief", "--since", "yesterday").err
 
 
 def test_several_tasks_are_cancelled_and_queued_again_at_once(home: Home, context: AppContext) -> None:
@@ -116,7 +116,7 @@ def test_a_narrow_table_does_without_its_spare_columns_one_by_one() -> None:
 def test_watching_the_status_goes_on_until_ctrl_c(home: Home) -> None:
     env = {"PATH": "/usr/bin:/bin", "NIGHTSHIFT_HOME": str(home.path)}
     with Terminal([sys.executable, str(ROOT / "cli.py"), "status", "--watch"], env) as shown:
-        shown.expect("nothing was ever submitted")
+        shown.expect("no task was ever added")
         home.cli("add", "first")
         shown.expect("1 queued")
         shown.interrupt()

@@ -28,7 +28,7 @@ def shell(home: Path, line: str, **more: str) -> subprocess.CompletedProcess[byt
         (f"{CALL} help > /dev/full 2> /dev/full", 1, ""),
         (f"{CALL} status >&-", 3, "the daemon is not running"),
         (f"{CALL} status >&- 2>&- <&-", 3, ""),
-        (f"mkdir gone && cd gone && rmdir ../gone && {CALL} todo", 1, "the folder in which this was typed is gone"),
+        (f"mkdir gone && cd gone && rmdir ../gone && {CALL} todo", 1, "the current folder is gone"),
         (f"printf 'gr\\xf6\\xdfe()' | {CALL} add -", 2, "the standard input is not UTF-8"),
     ],
 )

@@ -81,7 +81,7 @@ def test_the_prompt_takes_tasks_and_commands_until_ctrl_d(home: Home) -> None:
             ("/answer 9", "the answer is empty"),
             ("/answer 9 use port 80", "error: there is no approval 9"),
             ("/answer use port 80", "'use' is not a whole number"),
-            ("/flush", "/flush is no command"),
+            ("/flush", "/flush is not a command"),
             ("/help", "cancel, retry ID"),
         ):
             shown.type(line + "\n")

@@ -219,7 +219,7 @@ def test_other_overrides_are_judged_as_the_file_would_be(tmp_path: Path) -> None
 def test_what_is_changed_by_hand_alone_is_not_taken_from_the_page(tmp_path: Path) -> None:
     for text in ("sandbox: process\n", "api_token: null\n"):
         (tmp_path / "settings.overrides.yaml").write_text(text)
-        with pytest.raises(ConfigError, match=r"settings\.overrides\.yaml: .* config\.yaml alone, because it decides"):
+        with pytest.raises(ConfigError, match=r"settings\.overrides\.yaml: .* only be changed in config\.yaml"):
             load_settings(home=tmp_path)
 
 

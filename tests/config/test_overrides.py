@@ -69,7 +69,7 @@ def test_a_file_is_replaced_only_while_both_are_as_they_were(tmp_path: Path, oth
     digest = file.digest()
     (tmp_path / other).write_text("worker_count: 7\n")
     before = path.read_text()
-    with pytest.raises(ConfigChanged, match="look at them again"):
+    with pytest.raises(ConfigChanged, match="load them again"):
         file.replace(digest, "worker_count: 2\n")
     assert path.read_text() == before
 

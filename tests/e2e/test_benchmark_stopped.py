@@ -75,7 +75,7 @@ def test_a_run_that_is_broken_off_again_and_again_ends_as_if_it_never_was(
                 break
             if number is signal.SIGINT:
                 assert breaking.process.returncode == 130
-                assert "stopped by hand; the same command goes on" in outputs[-1]
+                assert "stopped by hand; the same command continues it" in outputs[-1]
             with BenchmarkStore(path, readonly=True) as store:
                 noted = store.spent()[0]
                 assert noted >= sum(result.cost_usd for result in store.results()) - 1e-9

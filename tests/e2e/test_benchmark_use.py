@@ -41,7 +41,7 @@ def test_a_task_is_begun_by_the_model_that_did_best_under_the_settings_it_did_be
             assert asked[-1] == "small", "the owner's first is the big one, which plans at most"
             assert "openai=small answered CODING" in log_text
             assert "openai=small solved 19 of 20 benchmark items here today (counts as 6 attempts)" in log_text
-            assert "openai=small works as the benchmark has shown: no readers" in log_text
+            assert "openai=small works as the benchmark found best: no readers" in log_text
             phases = [step["phase"] for each in daemon.get(f"/api/task/{ended['task_id']}/timeline")["tries"]
                       for step in each["steps"]]  # fmt: skip
             assert "REVIEW" not in phases, "the settings would have it reviewed"

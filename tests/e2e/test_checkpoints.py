@@ -53,7 +53,7 @@ def test_at_a_checkpoint_the_report_is_written_and_tasks_wait_until_resumed(daem
     later = daemon.submit(**job(2))
     shown = daemon.cli("--status").stdout
     assert "Paused: checkpoint (checkpoint: 1 landed, " in shown
-    assert f"; {event['data']['report']} is written); goes on when you resume" in shown
+    assert f"; {event['data']['report']} is written); continues when you resume" in shown
     assert "Resume on the dashboard" in shown
     assert status_of(daemon, later) == "queued"
     assert daemon.ask("POST", "/api/checkpoint")[1] == {"asked": False, "state": "checkpoint"}
@@ -78,7 +78,7 @@ def test_killed_while_it_waits_for_what_runs_the_next_start_finishes_the_checkpo
     daemon.start()
     until_at_last(lambda: waits(daemon))
     assert status_of(daemon, running) == "queued"
-    assert f"with task {running} in flight, which goes on." in daemon.output()
+    assert f"with task {running} in flight, which continues." in daemon.output()
     daemon.kill()
     daemon.start()
     assert waits(daemon)
@@ -101,7 +101,7 @@ def test_asked_for_while_no_daemon_runs_it_is_held_before_any_task(tmp_path: Pat
     daemon = Daemon(tmp_path / "home", settings_for(server))
     daemon.home.mkdir()
     assert daemon.cli("Write total() in job_1.py").returncode == 0
-    assert "its next start makes the checkpoint" in daemon.cli("--checkpoint-now").stderr
+    assert "it makes the checkpoint when it next starts" in daemon.cli("--checkpoint-now").stderr
     with daemon:
         until_at_last(lambda: waits(daemon))
         assert status_of(daemon, 1) == "queued"
@@ -117,7 +117,7 @@ def test_quiet_hours_hold_tasks_back_beside_a_pause_and_say_so(tmp_path: Path, s
         assert read_held(daemon) == {"owner": "", "quiet": "quiet hours (00:00-24:00)"}
         resumed = daemon.cli("--resume").stdout.splitlines()
         assert resumed[0] == "paused"
-        assert resumed[1].startswith("Paused: quiet hours (quiet hours (00:00-24:00)); goes on by itself")
+        assert resumed[1].startswith("Paused: quiet hours (quiet hours (00:00-24:00)); continues by itself")
         assert status_of(daemon, waiting) == "queued"
 
 

@@ -68,7 +68,7 @@ def test_the_model_is_interrupted_and_asked_again_with_the_words(daemon: Daemon,
     assert "model_failed" not in events
     status, refused = daemon.ask("POST", f"/api/task/{number}/say", {"text": "too late"})
     assert status == 409
-    assert "add a task" in refused["error"]
+    assert "add a follow-up task" in refused["error"]
 
 
 def test_with_after_the_reply_is_waited_for(daemon: Daemon, server: WireServer) -> None:

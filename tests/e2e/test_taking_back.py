@@ -27,7 +27,7 @@ def test_work_is_read_taken_back_and_brought_back(tmp_path: Path, server: WireSe
         undone = 1 if newest == first["commit"] else 2
         result = daemon.cli("--undo", "--yes")
         assert (result.returncode, f"task {undone} reverted" in result.stdout) == (0, True), result.stderr
-        assert f"is task {undone}, {newest[:10]} on main" in result.stderr
+        assert f"is of task {undone}, {newest[:10]} on main" in result.stderr
         assert git(workspace, "rev-parse", "main^") == newest
         assert git(workspace, "ls-files").count(f"job_{undone}.py") == 0
         assert not (workspace / f"job_{undone}.py").exists()

@@ -71,7 +71,7 @@ def start_fails(daemon: Daemon) -> str:
     done = subprocess.run(argv, env=daemon.environment(), capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1, done
     assert "Traceback" not in done.stderr
-    assert "Nightshift cannot go on" in done.stderr
+    assert "Nightshift cannot continue" in done.stderr
     return done.stderr
 
 

@@ -162,8 +162,9 @@ def test_modes_links_and_submodules_are_kept(bench: Bench, repo: Path) -> None:
     [
         ("../out.py", "relative"), ("/etc/passwd", "relative"), (".git/config", "not allowed"),
         ("x/.GIT/y", "not allowed"),
-        ("a\nb", "control"), (".gitattributes", "not allowed"), ("link", "symbolic link"), ("link/x.py", "no folder"),
-        ("a.py/x.py", "no folder"), ("pkg", "it is a folder"), ("", "1 to 400"),
+        ("a\nb", "control"), (".gitattributes", "not allowed"), ("link", "symbolic link"),
+        ("link/x.py", "not a folder"),
+        ("a.py/x.py", "not a folder"), ("pkg", "it is a folder"), ("", "1 to 400"),
     ],
 )  # fmt: skip
 def test_a_path_that_may_not_be_written_is_refused(bench: Bench, repo: Path, path: str, says: str) -> None:
@@ -180,7 +181,7 @@ def test_a_file_may_become_a_folder_and_back_when_the_change_says_so(bench: Benc
     where = bench.git.open(str(repo), None, 7, "x")
     new_commit = commit(bench, where, {"a.py": None, "a.py/x.py": "1", "pkg/b.py": None, "pkg": "2"})
     assert list(bench.git.tree(where, new_commit.id).entries()) == ["a.py/x.py", "pkg", "run.sh"]
-    with pytest.raises(GitError, match="no folder"):
+    with pytest.raises(GitError, match="not a folder"):
         bench.git.commit(where, where.base, {"q": "1", "q/x.py": "1"}, message())
 
 

@@ -73,5 +73,5 @@ def test_a_tree_without_files_is_gits_empty_tree() -> None:
 
 def test_what_is_no_tree_is_refused() -> None:
     broken = NewObjects("sha1", lambda _id: b"100644 a\0" + b"x" * 19)
-    with pytest.raises(GitError, match="is no tree"):
+    with pytest.raises(GitError, match="is not a git tree"):
         broken.tree("ab", [Edit(path="b", mode="100644", data=b"")])

@@ -200,6 +200,6 @@ def test_files_and_folders_may_not_be_mixed_up(change: dict[str, str]) -> None:
 )
 def test_a_new_file_that_some_file_systems_take_for_another_is_refused(change: dict[str, str], clash: str) -> None:
     before = {"a.py": Record("100644", "1" * 40), "pkg/b.py": Record("100644", "2" * 40)}
-    with pytest.raises(GitError, match=f"do not tell it from '{clash}"):
+    with pytest.raises(GitError, match=f"do not distinguish it from '{clash}"):
         edits_for(change, before)
     assert edits_for({"A.py": "x", "a.py": None}, before), "a new spelling may take the place of the old one"

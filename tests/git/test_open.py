@@ -34,7 +34,7 @@ def test_a_tag_or_a_commit_is_a_base_without_a_target(bench: Bench, repo: Path) 
     for name in ("v1", head, head[:10], "HEAD~0"):
         workspace = bench.git.open(str(repo), name, 7, "x")
         assert (workspace.base, workspace.target) == (head, None)
-    assert bench.git.find_obstacle(workspace) == "the base is no branch that could be moved"
+    assert bench.git.find_obstacle(workspace) == "the base is not a branch that could be moved"
 
 
 def test_a_branch_wins_over_a_tag_of_its_name(bench: Bench, repo: Path) -> None:

@@ -47,7 +47,7 @@ def test_each_sign_of_life_that_is_missing_is_a_fault_of_its_own(tmp_path: Path)
         vitals.watch(pool, lambda: lives[0])
         lives[0], clock.now = True, 1061.0
         assert vitals.faults() == (
-            "the workers' loop has not turned for 1 min 1 s",
+            "the workers' loop has not run for 1 min 1 s",
             "the leases have not been renewed for 1 min 1 s",
         )
     assert "the writer of the database has ended" in vitals.faults()

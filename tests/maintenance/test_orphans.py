@@ -101,7 +101,7 @@ def test_drafts_of_dead_processes_go_and_all_else_stays(home: Places, dead: int)
     assert all(path.exists() for path in remaining)
     assert event is not None
     assert (event.kind, event.level) == (Kind.ORPHANS_SWEPT, Level.INFO)
-    assert event.message == "swept what a daemon left that died: 7 drafts"
+    assert event.message == "cleaned up after a daemon that died: 7 drafts"
     assert sorted(event.data["drafts"]) == sorted(map(str, gone))
 
 

@@ -36,10 +36,10 @@ def pull(package: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (pull, "1 files of the program were exchanged"),
-        (lambda package: (package / "agent" / "machine.py").write_text("FIRST = 3\n"), "were exchanged"),
-        (lambda package: (package / "agent" / "prompts" / "plan.md").unlink(), "were exchanged"),
-        (lambda package: (package / "agent" / "late.py").write_text("x = 1\n"), "were exchanged"),
+        (pull, "1 files of the program were replaced"),
+        (lambda package: (package / "agent" / "machine.py").write_text("FIRST = 3\n"), "were replaced"),
+        (lambda package: (package / "agent" / "prompts" / "plan.md").unlink(), "were replaced"),
+        (lambda package: (package / "agent" / "late.py").write_text("x = 1\n"), "were replaced"),
         (lambda package: shutil.rmtree(package.parent / "runner"), "runner is gone"),
         (lambda package: package.rename(package.parent / "renamed"), "nightshift is gone"),
         (lambda _: None, ""),

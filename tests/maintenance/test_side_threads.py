@@ -107,7 +107,7 @@ async def test_what_ends_by_an_error_is_started_again_and_said(subject: Subject)
     assert subject.thread.is_alive()
     assert await asyncio.to_thread(wait_until, subject.works)
     (notice,) = threads.notices
-    assert notice.startswith(f"{subject.thread.name} had ended by an error and was started again at 2026-03-20 12:00")
+    assert notice.startswith(f"{subject.thread.name} had stopped with an error and was restarted at 2026-03-20 12:00")
     assert [event.kind for event in events] == [Kind.WORKER_ERROR]
 
 
@@ -119,7 +119,7 @@ async def test_what_cannot_be_started_again_is_said(tmp_path: Path) -> None:
     threads.add(SideThread(name="The watcher", is_alive=lambda: False, revive=revive))
     with pytest.raises(OSError, match="no thread is left"):
         await threads.look()
-    assert threads.notices == ("The watcher has ended by an error, and cannot be started again.",)
+    assert threads.notices == ("The watcher has stopped with an error, and cannot be restarted.",)
 
 
 def test_the_log_writer_goes_on_after_any_error(tmp_path: Path) -> None:

@@ -157,8 +157,8 @@ async def test_the_start_says_how_the_last_run_ended(site: Site) -> None:
     assert how_it_ended(died, None, []) == "The last run died at about 2026-11-02 08:00 UTC; no task was in flight."
     assert (
         how_it_ended(died, later, [7])
-        == "The last run died at about 2026-11-02 08:40 UTC with task 7 in flight, which goes on."
+        == "The last run died at about 2026-11-02 08:40 UTC with task 7 in flight, which continues."
     )
     assert how_it_ended(None, later, [7, 9]) == (
-        "The last run died at about 2026-11-02 08:40 UTC with tasks 7, 9 in flight, which go on."
+        "The last run died at about 2026-11-02 08:40 UTC with tasks 7, 9 in flight, which continue."
     )

@@ -169,7 +169,7 @@ def test_a_question_that_nobody_answers_in_time_is_answered_by_its_default(store
     assert store.queue.get(task.id).status is Status.QUEUED
     assert store.queue.answers(task.id) == [("Which port?", "8080")]
     assert store.queue.assume(store.clock()).result() == 0
-    assert describe(store) == ["assumed, as nobody answered: 8080"]
+    assert describe(store) == ["assumed, because nobody answered: 8080"]
 
 
 def test_a_question_takes_an_answer_and_its_default_where_it_is_granted_without(store: Store) -> None:

@@ -68,7 +68,7 @@ def test_a_task_that_has_ended_takes_nothing_and_says_what_to_do(store: Store) -
     with pytest.raises(IllegalMove, match=r"is done; .* add a task"):
         store.queue.say(done, "x").result()
     for number in (failed, gone):
-        with pytest.raises(IllegalMove, match=rf"first try it again \(.*retry {number}"):
+        with pytest.raises(IllegalMove, match=rf"retry it first \(.*retry {number}"):
             store.queue.say(number, "x").result()
     store.queue.retry(failed).result()
     assert store.queue.say(failed, "x").result().attempt == 1

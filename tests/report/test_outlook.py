@@ -36,7 +36,7 @@ def test_it_says_how_many_tasks_until_when_and_for_how_much_with_the_range() -> 
     summary = outlook(list_known(), NOW)
     assert summary.line == f"14 tasks, done about {local(hours(2.2))}, about $0.80 of the $5.00 left today"
     between = f"done between {local(hours(1))} and {local(hours(3))}, $0.55 to $1.20"
-    assert summary.range == f"{between}, eight times of ten; by the last 62 tasks"
+    assert summary.range == f"{between} (80 % range, from the last 62 tasks)"
     assert summary.warning == ""
 
 
@@ -49,7 +49,7 @@ def test_a_day_further_away_is_named() -> None:
 
 def test_with_nothing_measured_it_says_so() -> None:
     summary = outlook(Forecast(tasks=3, measured=1), NOW)
-    assert summary.line == "3 tasks, no forecast before a model has ended 3 tasks (1 so far)"
+    assert summary.line == "3 tasks, no forecast before a model has finished 3 tasks (1 so far)"
     assert summary.range == ""
 
 
@@ -64,13 +64,13 @@ def test_a_cost_without_prices_is_not_made_up() -> None:
 
 
 def test_the_model_is_named_whose_tasks_were_measured() -> None:
-    assert outlook(list_known(model="openai=m"), NOW).range.endswith("; by the last 62 tasks of openai=m")
+    assert outlook(list_known(model="openai=m"), NOW).range.endswith("from the last 62 tasks of openai=m)")
 
 
 def test_a_budget_that_will_not_do_is_said_in_place_of_a_wrong_end() -> None:
     summary = outlook(list_known(used_up_at=hours(1.5), fit_budget=8), NOW)
     assert summary.warning == (
-        f"The day's budget is used up about {local(hours(1.5))}; 6 tasks will wait until {local(DAY_END)}, "
+        f"The day's budget will be used up about {local(hours(1.5))}; 6 tasks will wait until {local(DAY_END)}, "
         "when the next day's begins."
     )
     assert "done" not in summary.line
@@ -96,4 +96,4 @@ def test_what_waits_for_its_owner_or_a_model_is_told() -> None:
 def test_a_length_that_is_always_the_same_is_no_range() -> None:
     same = Estimate(low=3600.0, middle=3601.0, high=3602.0)
     summary = outlook(list_known(takes_s=same), NOW, is_held=True)
-    assert summary.range == "$0.55 to $1.20, eight times of ten; by the last 62 tasks"
+    assert summary.range == "$0.55 to $1.20 (80 % range, from the last 62 tasks)"

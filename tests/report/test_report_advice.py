@@ -84,7 +84,7 @@ def test_runs_that_were_killed_again_and_again_are_told(second: History) -> None
         "5 runs were ended because they used too much memory: if these suites need it, raise SANDBOX_MEMORY_MB"
         in advice(second)
     )
-    assert "was met in 5 tasks and never fixed" in advice(second)
+    assert "occurred in 5 tasks and was never fixed" in advice(second)
 
 
 def test_crashes_and_troubles_of_the_machine_are_told(second: History) -> None:

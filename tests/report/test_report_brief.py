@@ -27,14 +27,14 @@ def line(**fields: object) -> str:
 def test_the_line_says_what_landed_failed_cost_and_waits() -> None:
     spent = Spent(model_calls=3, cost_usd=0.31)
     text = line(landed=33, failed=9, common=6, spent=spent, needs=3, unread=12)
-    assert text == "33 landed, 9 failed (6 for one cause), $0.31, 3 need you, 12 to read"
+    assert text == "33 landed, 9 failed (6 with the same cause), $0.31, 3 need you, 12 to read"
 
 
 def test_what_is_nothing_to_speak_of_is_left_out() -> None:
     assert line() == "0 landed"
     assert [part.topic for part in parts_of(NOTHING)] == [Topic.LANDED]
     assert line(landed=1, failed=1, common=1, needs=1) == "1 landed, 1 failed, 1 needs you"
-    assert line(failed=2, common=2, on_branch=1) == "0 landed, 1 left on a branch, 2 failed (all for one cause)"
+    assert line(failed=2, common=2, on_branch=1) == "0 landed, 1 left on a branch, 2 failed (all with the same cause)"
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_the_brief_counts_drafts_apart(history: History) -> None:
         night_brief.figures.drafts,
         night_brief.figures.unread,
     ) == (0, 0, 2, 0)
-    assert "3 failed (all for one cause), 2 drafts" in night_brief.line
+    assert "3 failed (all with the same cause), 2 drafts" in night_brief.line
     figures = Figures(landed=0, failed=1, common=1, spent=Spent(), drafts=1)
     assert [(part.topic, part.text) for part in brief.parts_of(figures)][-1] == (Topic.DRAFTS, "1 draft")
 
@@ -65,7 +65,7 @@ def test_the_report_lists_each_with_its_tests_and_what_to_do(history: History) -
     assert (week_summary.commits.total.commits, tell_brief(week_summary).drafts) == (0, 1)
     text = render(week_summary)
     assert f"- task {task.id}: draft on agent/{task.id}-add-sums: 3 of 5 tests pass" in text.replace("\\", "")
-    assert "**1 draft of what failed**" in text
+    assert "**1 draft of failed tasks**" in text
     for command in ("show TASK", "retry TASK --from-draft", "integrate TASK", "discard TASK"):
         assert command in text
 
@@ -79,4 +79,4 @@ def test_a_draft_of_a_task_that_was_done_later_is_not_listed(history: History) -
     done = history.store.queue.finish(task.id, again.fence, Ending.NO_CHANGE).result()
     assert done.status is Status.DONE
     assert summary(history).drafts == []
-    assert "of what failed**" not in render(summary(history))
+    assert "of failed tasks**" not in render(summary(history))

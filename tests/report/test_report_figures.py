@@ -95,7 +95,7 @@ def test_failed_tasks_are_grouped_by_their_cause_as_in_the_brief(history: Histor
         ("AssertionError: assert 0 == 1", Ending.GAVE_UP, 3),
         ("no such branch", Ending.REFUSED, 1),
     ]
-    assert "4 failed (3 for one cause)" in brief.line(tell_brief(week_summary))
+    assert "4 failed (3 with the same cause)" in brief.line(tell_brief(week_summary))
 
 
 def test_a_task_that_failed_for_another_one_is_counted_with_that_ones_cause(history: History) -> None:
@@ -106,7 +106,7 @@ def test_a_task_that_failed_for_another_one_is_counted_with_that_ones_cause(hist
     week_summary = describe(history)
     (cause,) = week_summary.tasks.causes
     assert (cause.title, len(cause.tasks)) == ("AssertionError: assert 0 == 1", 2)
-    assert "2 failed (all for one cause)" in brief.line(tell_brief(week_summary))
+    assert "2 failed (all with the same cause)" in brief.line(tell_brief(week_summary))
 
 
 def test_pauses_are_those_that_stood_at_the_end(history: History) -> None:

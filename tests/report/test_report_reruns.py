@@ -132,7 +132,7 @@ def test_what_the_pruned_log_told_is_no_longer_known_instead_of_none(history: Hi
     assert (gone.tasks, gone.commits) == (full_summary.tasks, full_summary.commits)
     assert (gone.learning.uplift, gone.usage.models) == (full_summary.learning.uplift, full_summary.usage.models)
     page = render(gone)
-    assert "Calls that failed: no longer known." in page
+    assert "Failed calls: no longer known." in page
     assert "Events of this time" not in render(full_summary)
     assert page.count("The events of this time have been pruned") == 5
 
@@ -147,7 +147,7 @@ def test_a_log_that_was_pruned_in_part_says_from_when_it_counts(history: History
     summary = summarise(history.store.db, SINCE, UNTIL)
     assert summary.log_coverage is Known.PART
     page = render(summary)
-    assert "Calls that failed: 1 or more." in page
+    assert "Failed calls: 1 or more." in page
     assert "Events before 2026-09-28 06:00 UTC have been pruned" in page
 
 

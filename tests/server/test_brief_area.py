@@ -45,7 +45,7 @@ def texts(answer: dict[str, object]) -> list[str]:
 
 def test_the_brief_tells_what_came_of_the_work(client: Client, night: AppContext) -> None:
     brief = client.get("/api/brief").json
-    assert texts(brief) == ["1 landed", "3 failed (2 for one cause)", "1 to read"]
+    assert texts(brief) == ["1 landed", "3 failed (2 with the same cause)", "1 to read"]
     assert (brief["done"], brief["landed"], brief["failed"], brief["read_at"]) == (1, 1, 3, None)
     first, second = brief["causes"]
     assert (first["count"], first["title"]) == (2, "the model was away for 3 s")

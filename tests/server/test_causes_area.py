@@ -123,7 +123,7 @@ def test_a_cause_that_is_settled_already_is_told(client: Client, context: AppCon
     (cause,) = causes(client)
     retry(client, cause)
     again = client.post(f"/api/causes/{cause['id']}/retry", {})
-    assert (again.status, "were tried again" in again.json["error"]) == (409, True)
+    assert (again.status, "were retried" in again.json["error"]) == (409, True)
 
 
 def test_a_span_bounds_what_is_meant(client: Client, context: AppContext) -> None:

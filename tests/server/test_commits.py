@@ -186,7 +186,7 @@ def test_each_commit_says_how_much_it_asks_to_be_read_and_why(client: Client, ri
     assert texts[0].startswith("left open: ")
     for text in ("judged by tests that the agent wrote", "100 lines changed", "may break python.pickle"):
         assert text in texts
-    assert {"in a repository of yours", "first to use toolz"} <= set(texts)
+    assert {"in one of your repositories", "first to use toolz"} <= set(texts)
     assert any(text.startswith("touches sign-in") for text in texts)
     assert all(reason["why"] for reason in risk["reasons"])
     assert rows["dd55"]["risk"] == {"level": "low", "points": 0, "reasons": []}

@@ -79,7 +79,7 @@ def test_a_wrong_token_is_told_and_guessing_is_slowed_down(server: Client) -> No
     wrong = log_in(server, "wrong")
     assert wrong.headers["location"] == "login?wrong=1"
     assert "set-cookie" not in wrong.headers
-    assert "not the token" in server.get("/login?wrong=1").text
+    assert "Wrong token" in server.get("/login?wrong=1").text
     session = log_in(server, TOKEN).headers["set-cookie"].split(";")[0]
     statuses = [log_in(server, f"guess {number}").status for number in range(25)]
     assert statuses[-1] == 429

@@ -159,7 +159,7 @@ def test_what_a_task_asks_is_answered_and_approved(client: Client, context: AppC
     assert state["questions"] == call(client, "list_questions")["result"]
     assert "\x1b" not in state["questions"][0]["question"]
     first, second = (each["approval_id"] for each in state["questions"])
-    assert "which no text answers" in call(client, "answer", approval_id=second, text="yes")
+    assert "not for a text" in call(client, "answer", approval_id=second, text="yes")
     call(client, "answer", approval_id=first, text="9000")
     call(client, "approve", approval_id=second, granted=False, remark="use math")
     assert context.queue.get(1).status is Status.QUEUED
@@ -182,7 +182,7 @@ def test_something_is_said_to_a_task_that_is_open(client: Client, context: AppCo
     assert call(client, "say", task_id=1, text="Use csv.")["interrupted"] is False
     assert [(message.text, message.interrupts) for message in context.queue.list_messages(1)] == [("Use csv.", True)]
     call(client, "cancel", task_id=1)
-    assert "first try it again" in call(client, "say", task_id=1, text="Use csv.")
+    assert "retry it first" in call(client, "say", task_id=1, text="Use csv.")
 
 
 def test_lessons_are_found_by_meaning(client: Client, context: AppContext) -> None:

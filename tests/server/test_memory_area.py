@@ -95,7 +95,7 @@ def test_a_search_by_meaning_finds_the_nearest_first(room: Room) -> None:
     assert ids(room, "like=Parse+a+CSV+file+of+temperatures&kind=pattern") == ["pattern-1"]
     assert ids(room, "like=quantum+chromodynamics") == []
     refused = room.client.get("/api/lessons?like=x&text=y")
-    assert (refused.status, "leave `text`" in refused.json["fields"]["like"]) == (400, True)
+    assert (refused.status, "leave them out" in refused.json["fields"]["like"]) == (400, True)
 
 
 def test_a_lesson_tells_what_mended_it_and_where_it_was_used(room: Room) -> None:
@@ -211,4 +211,4 @@ def test_without_a_daemon_lessons_are_read_and_not_retired(context: AppContext) 
     with serving(replace(context, memory=NO_DAEMON)) as client:
         assert len(client.get("/api/lessons").json["lessons"]) == 2
         refused = client.post("/api/lesson/failure-1/retire")
-        assert (refused.status, "no daemon is behind this server" in refused.json["error"]) == (503, True)
+        assert (refused.status, "this server runs without a daemon" in refused.json["error"]) == (503, True)

@@ -35,7 +35,7 @@ def room(two_weeks: tuple[History, Path], tmp_path: Path) -> Iterator[tuple[Clie
 
     def report(week: str) -> Path:
         if week:
-            raise ValueError(f"{week!r} is no week; write it as 2026-W47")
+            raise ValueError(f"{week!r} is not a week; write it as 2026-W47")
         return write_report(summarise(history.store.db, FIRST, FIRST + WEEK), tmp_path / "made")
 
     context = replace(make_desk(tmp_path), reports_dir=lambda: folder, report=report)
@@ -99,7 +99,7 @@ def test_a_report_is_made_when_it_is_wanted(room: tuple[Client, AppContext]) -> 
     answer = client.request("POST", "/api/reports")
     assert (answer.status, answer.headers["Location"]) == (201, f"/api/report/{answer.json['name']}")
     refused = client.post("/api/reports", {"week": "soon"})
-    assert (refused.status, refused.json["error"]) == (400, "week: 'soon' is no week; write it as 2026-W47")
+    assert (refused.status, refused.json["error"]) == (400, "week: 'soon' is not a week; write it as 2026-W47")
     assert client.post("/api/reports", {"weak": ""}).status == 400
 
 
@@ -123,7 +123,7 @@ def test_without_a_folder_there_are_no_reports(tmp_path: Path) -> None:
     context = replace(make_desk(tmp_path), reports_dir=lambda: tmp_path / "nowhere", report=NO_DAEMON)
     with serving(context) as client:
         assert client.get("/api/reports").json == {"reports": [], "next_after": None}
-        assert "no daemon" in client.post("/api/reports", {}).json["error"]
+        assert "without a daemon" in client.post("/api/reports", {}).json["error"]
     context.database.close()
 
 

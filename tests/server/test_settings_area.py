@@ -126,8 +126,8 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"model_prices": {"m": {"input_per_million_usd": -1, "output_per_million_usd": 1}}}, "model_prices", "m.input"),
     ({"model_max_tokens": 32768}, "model_max_tokens", "replies of up to 32768 tokens"),
     ({"model_type": "oracle"}, "model_type", "unknown backend 'oracle'"),
-    ({"workr_count": 1}, "workr_count", "is no setting"),
-    ({"home": "/tmp"}, "home", "is no setting"),
+    ({"workr_count": 1}, "workr_count", "is not a setting"),
+    ({"home": "/tmp"}, "home", "is not a setting"),
 ]
 
 
@@ -180,7 +180,7 @@ def test_nothing_is_written_where_somebody_changed_a_file_meanwhile(rig: Setting
         file.write_text(text)
         got = rig.put({"worker_count": 4}, digest=seen)
         assert (got.status, file.read_text()) == (409, text)
-        assert "look at them again" in got.json["fields"]["settings"]
+        assert "load them again" in got.json["fields"]["settings"]
     assert rig.put({"worker_count": 4}, digest=rig.shown()["digest"]).status == 200
     assert rig.page == {"task_timeout": 78, "worker_count": 4}
 

@@ -48,7 +48,7 @@ def test_a_word_is_asked_for_only_where_that_is_wanted(rig: SettingsRig, server:
     assert server.requests[0].headers["Authorization"] == f"Bearer {STORED}"
     server.fail_next("500")
     failed = rig.send("POST", "/api/models/test", {"backend": "openai", "ask": True}).json
-    assert (failed["works"], "gives no reply" in failed["detail"]) == (False, True)
+    assert (failed["works"], "gave no reply" in failed["detail"]) == (False, True)
 
 
 def test_one_that_is_down_or_refuses_the_key_says_the_mend_and_no_key(rig: SettingsRig, server: WireServer) -> None:

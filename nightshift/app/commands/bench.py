@@ -81,14 +81,14 @@ def run(session: Session, values: Values) -> int:
     asked = Asked(mode=mode, items=values["items"], rounds=values["rounds"], budget_usd=budget_usd)
     arms = (*(from_file(Path(file)) if file else ()), *(of_models(models.split(",")) if models else ()))
     if not arms and not key:
-        raise BenchmarkError("name what is compared: --models openai=gpt-5-mini,built-in or --arms FILE")
+        raise BenchmarkError("say what to compare: --models openai=gpt-5-mini,built-in or --arms FILE")
     with open_repository(session, values["repo"]) as here:
         settings, tell = session.settings, session.out.note
         if key:
             ended = asyncio.run(go_on(settings, here, key, budget_usd=asked.budget_usd, tell=tell))
         else:
             ended = asyncio.run(run_arms(settings, here, arms, asked, tell=tell))
-    why = f": {ended.reason}; the same command goes on" if ended.reason else ""
+    why = f": {ended.reason}; the same command continues it" if ended.reason else ""
     words = f"{ended.state}{why}. The figures: nightshift bench report {here.repo}"
     session.print({"run": ended.key, "state": str(ended.state), "reason": ended.reason}, [Lines(lines=[Cell(words)])])
     return Exit.INTERRUPTED if ended.reason == BY_HAND else Exit.OK
@@ -144,12 +144,12 @@ def use(session: Session, repo: str, *, mode: str | None, yes: bool, off: bool) 
     """
     settings = session.settings
     if yes and off:
-        raise BenchmarkError("--yes takes the benchmark over and --off takes it back; give one of them")
+        raise BenchmarkError("--yes applies the benchmark and --off stops using it; give one of them")
     if off:
         with open_service(settings, to_change=True) as service:
             had = service.used(repo)
             service.use(repo, ())
-        words = f"{repo}: the benchmark says nothing of its tasks any more" if had else f"{repo}: nothing was in use"
+        words = f"{repo}: the benchmark no longer affects its tasks" if had else f"{repo}: nothing was in use"
         session.print({"used": []}, Cell(words))
         return Exit.OK
     with results_of(settings.benchmark_db_path, repo) as (store, root):
@@ -203,8 +203,8 @@ def _reason(choice: Choice) -> str:
 
 def _state(root: str, choices: Sequence[Choice], used: Sequence[Benchmarked]) -> str:
     if not used:
-        return f"Nothing was changed; --yes takes this over for the tasks of {root}."
+        return f"Nothing was changed; --yes applies this to the tasks of {root}."
     if {choice.measured for choice in choices} == set(used):
-        return f"In use for the tasks of {root}; --off takes it back."
+        return f"In use for the tasks of {root}; --off stops that."
     arms = ", ".join(result.arm for result in used)
-    return f"In use are earlier results ({arms}); --yes takes these over instead, --off takes them back."
+    return f"Earlier results are in use ({arms}); --yes applies these instead, --off uses none."

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 CREATING = frozenset({"/api/task", "/api/pause", "/api/resume", "/api/checkpoint"})
 """Paths whose POST creates the database of a home that has none; all other paths need an existing database."""
-EMPTY = "no database yet: nothing was ever submitted"
+EMPTY = "no database yet: no task was ever added"
 T = TypeVar("T")
 
 
@@ -129,7 +129,7 @@ class OfflineConnection(Connection):
 
         app = make_application(database, self._session.settings, self._tree)
         app.config["PROPAGATE_EXCEPTIONS"] = True
-        app.register_error_handler(404, lambda _: answer(503, f"{self.why_offline}, and this needs it"))
+        app.register_error_handler(404, lambda _: answer(503, f"{self.why_offline}, and this command needs it"))
         app.register_error_handler(StoreError, _raise)
         app.register_error_handler(Exception, _raise)
         return app.test_client()

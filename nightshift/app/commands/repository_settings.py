@@ -141,7 +141,7 @@ def _tabulate(options: RepositoryOptions) -> list[Block]:
         blocks.append(Table(head=("found for", "command", "in"), rows=listed))
     blocks += [block for check in options.checks for block in _tabulate_check(check)]
     if options.setup_draft:
-        heading = "Steps for another agent are never run. As .nightshift/setup.sh, committed by you, they would be:"
+        heading = "Setup steps for another agent are never run. To have them run, commit this as .nightshift/setup.sh:"
         blocks.append(Lines(lines=[Cell(heading), *map(Cell, options.setup_draft.splitlines())]))
     blocks += _faults(options.faults)
     return blocks

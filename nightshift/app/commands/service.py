@@ -39,7 +39,7 @@ ENABLE = (
     "systemctl --user daemon-reload",
     f"systemctl --user enable --now {NAME}",
     "loginctl enable-linger  # so that it runs while you are logged out",
-    f"journalctl --user -u {NAME} -f  # what it says",
+    f"journalctl --user -u {NAME} -f  # its log",
 )
 DISABLE = (f"systemctl --user disable --now {NAME}", "systemctl --user daemon-reload")
 
@@ -208,10 +208,10 @@ _LIFE = (
     "WatchdogSec=30",
     "Restart=on-failure",
     "RestartSec=10",
-    "# Wrong settings (2) and another daemon on the same home (3) do not go away by trying again.",
+    "# A restart does not help with wrong settings (2) or another daemon on the same home (3).",
     "RestartPreventExitStatus=2 3",
     "TimeoutStartSec=300",
-    "# SIGTERM drains for DRAIN_S; what is left after this is killed, and goes on at the next start.",
+    "# SIGTERM drains for DRAIN_S; what is left after this is killed, and continues at the next start.",
 )
 _TAIL = (
     "KillMode=mixed",
@@ -233,14 +233,14 @@ def _unit_value(value: object) -> str:
     """Return a value that extends to the end of its line, escaped."""
     text = str(value)
     if any(character in text for character in "\n\r\0"):
-        raise ConfigError([f"{text!r} contains a line break, which a unit file cannot say; use another folder"])
+        raise ConfigError([f"{text!r} contains a line break, which a unit file cannot contain; use another folder"])
     return text.replace("%", "%%")
 
 
 def _program(path: Path) -> str:
     """Return the program of a command; systemd allows fewer characters in it than in the arguments."""
     if any(character in str(path) for character in "\"'\\$"):
-        raise ConfigError([f"{path}: systemd starts no program with such a name; use a checkout in another folder"])
+        raise ConfigError([f"{path}: systemd cannot start a program of that name; use a checkout in another folder"])
     return _word(path)
 
 

@@ -63,7 +63,7 @@ def todo(session: Session, repo: str, *, from_hook: bool) -> int:
     for fault in faults:
         session.out.note(f"not taken: {fault}")
     if todos.surplus:
-        session.out.note(f"{todos.surplus} more were not looked at: there are too many")
+        session.out.note(f"{todos.surplus} more were not read: there are too many")
     if rows:
         session.note_if_down("the tasks wait in the queue until it starts")
     return Exit.USAGE if faults else Exit.OK
@@ -88,7 +88,7 @@ def install_hook(session: Session, repo: str) -> int:
         raise ConfigError([f"{path} cannot be written: {error.strerror}"]) from error
     session.print({"path": str(path), "shared": is_set}, Cell(f"written: {path}"))
     if is_set:
-        session.out.note("core.hooksPath names this folder: each repository that uses it has the hook now")
+        session.out.note("core.hooksPath names this folder: each repository that uses it now runs the hook")
     return Exit.OK
 
 

@@ -37,9 +37,7 @@ def check_models(context: CheckContext) -> Iterator[Finding]:
     try:
         chain = chain_of(context.settings, nothing_runs)
     except ConfigError as error:
-        yield from (
-            fault("models", text, "correct model_type, model_name and what belongs to them") for text in error.faults
-        )
+        yield from (fault("models", text, "correct model_type, model_name and their settings") for text in error.faults)
         return
     masked, there = Masker(context.settings.secrets), 0
     for backend in chain:
@@ -59,7 +57,7 @@ def check_models(context: CheckContext) -> Iterator[Finding]:
             yield ok(name, "answers" + (f" ({masked(backend.detail)})" if backend.detail else ""))
         if is_available and backend.advice:
             yield warning(
-                name, masked(backend.advice), "change the settings of models so, or see docs/manual/models.md"
+                name, masked(backend.advice), "change the model settings accordingly, or see docs/manual/models.md"
             )
     if not there or not context.deep:
         yield _sum_up(is_one_there=there > 0)
@@ -67,8 +65,8 @@ def check_models(context: CheckContext) -> Iterator[Finding]:
 
 def _sum_up(*, is_one_there: bool) -> Finding:
     if is_one_there:
-        return note("models", "no reply was asked for", f"{format_command('doctor --deep')} asks each for one word")
-    return warning("models", "none answers; tasks that the built-in engine cannot do wait for one", how_to_get_one())
+        return note("models", "replies were not tested", f"{format_command('doctor --deep')} asks each for one word")
+    return warning("models", "none answers; tasks that the built-in engine cannot do must wait", how_to_get_one())
 
 
 def _check_models_of_daemon(models: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
@@ -88,7 +86,7 @@ def _ask(backend: BaseModelHandler, name: str, masked: Masker) -> Finding:
     try:
         reply = asyncio.run(one_word(backend, DEEP_S))
     except (ModelError, TimeoutError) as error:
-        return fault(name, masked(f"is there, but gives no reply: {error or 'time is over'}"), "look at its own log")
+        return fault(name, masked(f"answers, but gave no reply: {error or 'timeout'}"), "check its own log")
     return ok(name, f"replied in {duration(time.monotonic() - began)} ({reply} tokens)")
 
 
@@ -136,7 +134,7 @@ def _describe_choice(name: str, lines: list[str]) -> Iterator[Finding]:
         mend = "start the daemon as a systemd user service, or delegate a control group"
         yield warning("limits", next(line for line in lines if "without control groups" in line), mend)
     else:
-        yield ok("limits", "memory, processes and time of a whole job are bounded")
+        yield ok("limits", "memory, processes and time of a whole job are limited")
 
 
 def _findings(lines: list[str], *, held: bool) -> Iterator[Finding]:
@@ -150,6 +148,6 @@ def _findings(lines: list[str], *, held: bool) -> Iterator[Finding]:
             "docs/internals/security.md says what each means; often a kernel setting or a package is missing",
         )
     if tried and not bad:
-        yield ok("self-test", f"{len(tried)} attempts to get out failed, as they should")
+        yield ok("self-test", f"{len(tried)} escape attempts blocked")
     for line in (line for line in lines if not line.startswith("  ") and ": " in line and not held):
         yield fault("tried", line, remedy())

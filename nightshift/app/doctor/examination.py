@@ -90,7 +90,7 @@ class _Run:
         text = f"this check did not end within {self._limit_s:g} s"
         return [
             *self._findings,
-            warning(self.check.section, text, "try again; a disk or a network that hangs does this"),
+            warning(self.check.section, text, "try again; a hanging disk or network can cause this"),
         ]
 
     def _work(self) -> None:

@@ -42,12 +42,12 @@ _OTHERS = 0o077
 def check_settings(context: CheckContext) -> Iterator[Finding]:
     """Check the settings and the files that they come from."""
     files = [context.settings.config_file, context.settings.overrides_file, context.settings.dotenv_file]
-    where = f"correct it in {files[0]}, {files[1].name}, {files[2].name} or the environment, whichever says so"
+    where = f"correct it in {files[0]}, {files[1].name}, {files[2].name} or the environment, wherever it is set"
     for text in context.faults:
         name, _, rest = text.partition(": ")
         yield fault(name if rest else "settings", rest or text, where)
     if context.faults:
-        yield note("the rest", "was looked at with the default settings, because these cannot be used")
+        yield note("the rest", "was checked with the default settings, because yours cannot be used")
         return
     yield ok("settings", _differing(context))
     setting_sources = sources(context.settings)
@@ -79,9 +79,9 @@ def _secrets(context: CheckContext) -> list[str]:
 def _secret(name: str, context: CheckContext) -> Finding:
     chars = len(getattr(context.settings, name).get_secret_value())
     if name == "api_token" and chars < SAFE_TOKEN_CHARS:
-        text = f"has {chars} characters: it can be found by trying, for the right token is let in whatever came before"
+        text = f"has {chars} characters: it can be guessed, because wrong tries do not lock anyone out"
         return warning(name, text, "set a longer one: python3 -c 'import secrets; print(secrets.token_urlsafe(32))'")
-    return ok(name, "is set; it is shown nowhere")
+    return ok(name, "is set; it is never shown")
 
 
 def _readable(file: Path, context: CheckContext) -> Iterator[Finding]:
@@ -114,9 +114,9 @@ def check_home(context: CheckContext) -> Iterator[Finding]:
     settings, uid = context.settings, os.geteuid()
     home = settings.home
     if not home.exists():
-        yield note("home", f"{home} does not exist yet", f"mkdir -p {quote(home)}   (the first start makes it as well)")
+        yield note("home", f"{home} does not exist yet", f"mkdir -p {quote(home)}   (the first start also creates it)")
     elif not home.is_dir():
-        yield fault("home", f"{home} is no folder", "give another one with --home or NIGHTSHIFT_HOME")
+        yield fault("home", f"{home} is not a folder", "give another one with --home or NIGHTSHIFT_HOME")
     elif home.stat().st_uid not in {uid, 0} or (home.stat().st_uid == 0 and uid != 0 and not may_write(home)):
         yield fault(
             "home",
@@ -142,7 +142,7 @@ def check_disk(context: CheckContext) -> Iterator[Finding]:
     disk, reserve = os.statvfs(folder), context.settings.disk_reserve_mb * 1_000_000
     free = disk.f_bavail * disk.f_frsize
     text = f"{in_bytes(free)} free of {in_bytes(disk.f_blocks * disk.f_frsize)}"
-    mend = "free some room; `keep_work_days`, `keep_events_days` and `backups_keep` say what Nightshift itself keeps"
+    mend = "free some space; `keep_work_days`, `keep_events_days` and `backups_keep` limit what Nightshift itself keeps"
     if free < reserve:
         yield fault("disk", f"{text}: less than disk_reserve_mb, so no task is started", mend)
     elif free < 3 * reserve:
@@ -198,7 +198,7 @@ def check_database(context: CheckContext) -> Iterator[Finding]:
     """Check the database file itself."""
     path = context.settings.db_path
     if not path.exists():
-        yield note("database", f"{path} does not exist yet: nothing was ever submitted")
+        yield note("database", f"{path} does not exist yet: no task was ever added")
         return
     yield from _schema(path)
     yield from _soundness(path, DEEP_S if context.deep else QUICK_S)
@@ -222,7 +222,7 @@ def check_backups(context: CheckContext) -> Iterator[Finding]:
         mend = f"remove it, or look for a sound one among the {len(files)}: {settings.backups_dir}"
         yield fault("newest backup", f"{newest.name} is damaged: {faults[0]}", mend)
     elif faults is None:
-        yield note("newest backup", f"{newest.name} was not read to its end in {QUICK_S:g} s")
+        yield note("newest backup", f"{newest.name} could not be read completely in {QUICK_S:g} s")
     else:
         yield ok("newest backup", f"{newest.name} is sound, {in_bytes(newest.stat().st_size)}")
 
@@ -257,8 +257,8 @@ def _soundness(path: Path, limit_s: float) -> Iterator[Finding]:
     if faults is None:
         yield note(
             "quick check",
-            f"did not come to its end in {limit_s:g} s",
-            f"{format_command('doctor --deep')} takes its time",
+            f"did not finish within {limit_s:g} s",
+            f"{format_command('doctor --deep')} allows more time",
         )
     elif faults:
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""

@@ -29,7 +29,7 @@ def check_hub(context: CheckContext) -> Iterator[Finding]:
     try:
         yield from _ask(url)
     except HubAway as error:
-        yield warning("hub", str(error), "see to its server; nodes finish what they have and hand it in later")
+        yield warning("hub", str(error), "check its server; nodes finish what they have and hand it in later")
     except HubRefused as error:
         yield fault("hub", str(error), f"correct HUB_URL, or type `{format_command('hub init')}`")
     else:
@@ -61,7 +61,7 @@ def _ask_database(url: str) -> Iterator[Finding]:
         yield ok("database", "it answers, and its schema fits")
         yield from judged(access(database))
     except HubAway as error:
-        yield warning("database", str(error), "see to its server; lessons are shared later")
+        yield warning("database", str(error), "check its server; lessons are shared later")
     except HubRefused as error:
         yield fault("database", str(error), f"correct HUB_DATABASE_URL, or `{format_command('hub init')}` as its owner")
     finally:
@@ -71,10 +71,10 @@ def _ask_database(url: str) -> Iterator[Finding]:
 def judged(access: Access) -> Iterator[Finding]:
     """Yield findings on the connection to the shared database, and on this user's rights there."""
     if access.is_remote and not access.is_encrypted:
-        text = f"what is sent to {access.address} can be read on its way: no TLS"
+        text = f"what is sent to {access.address} can be read on the way: no TLS"
         yield fault("TLS", text, "set ssl = on at the server, and add ?sslmode=verify-full to HUB_DATABASE_URL")
     elif access.is_remote and not access.is_verified:
-        text = f"it is on, and the server need not show who it is (sslmode={access.sslmode})"
+        text = f"it is on, but the server's identity is not checked (sslmode={access.sslmode})"
         yield warning("TLS", text, "add ?sslmode=verify-full&sslrootcert=FILE to HUB_DATABASE_URL")
     elif access.is_remote:
         yield ok("TLS", f"it is on (sslmode={access.sslmode})")
@@ -89,5 +89,5 @@ def judged(access: Access) -> Iterator[Finding]:
 def address(settings: Settings) -> Iterator[Finding]:
     """Check whether other nodes' dashboards can link to this node's."""
     if not settings.node_url and (is_loopback(settings.flask_host) or is_wildcard(settings.flask_host)):
-        text = f"other nodes' dashboards cannot lead to this one's: {settings.flask_host} is no address for them"
+        text = f"other nodes' dashboards cannot link to this one: {settings.flask_host} is not an address for them"
         yield note("address", text, "set NODE_URL to where others reach it")

@@ -88,7 +88,7 @@ def _package(asked: Requirement) -> Iterator[Finding]:
         yield fault(asked.name, "is not installed", mend)
         return
     if version not in asked.specifier:
-        yield fault(asked.name, f"version {version} is installed, {asked.specifier} is asked for", mend)
+        yield fault(asked.name, f"version {version} is installed, {asked.specifier} is required", mend)
 
 
 def _python() -> Finding:
@@ -149,27 +149,27 @@ def _join_version(version: tuple[int, int]) -> str:
 NEAR = timedelta(seconds=60)
 SERVICE = "nightshift.service"
 _LINGER = Path("/var/lib/systemd/linger")
-_SET_CLOCK = "timedatectl set-ntp true   (claims, reports and budgets go by the clock)"
+_SET_CLOCK = "timedatectl set-ntp true   (claims, reports and budgets depend on the clock)"
 
 
 def check_intake(context: CheckContext) -> Iterator[Finding]:
     """Read the inbox as the daemon would."""
     path = context.settings.tasks_file
     if not path.exists():
-        yield ok("tasks.yaml", "is not there; tasks come in by the other ways")
+        yield ok("tasks.yaml", "does not exist; tasks can come in other ways")
         return
     try:
         reading = load_file(path)
     except BrokenFile as error:
         for line in str(error).splitlines()[:10]:
-            yield fault("tasks.yaml", line, f"correct it in {path}; none of its entries counts meanwhile")
+            yield fault("tasks.yaml", line, f"correct it in {path}; until then none of its entries is used")
         return
     faults = limit_faults([*reading.faults, *_list_refusals(context, reading)])
     for each in faults[:10]:
-        yield fault("tasks.yaml", str(each), f"correct it in {path}; this entry waits meanwhile, the others do not")
+        yield fault("tasks.yaml", str(each), f"correct it in {path}; until then this entry waits, the others do not")
     count = reading.total
     if not faults:
-        yield ok("tasks.yaml", f"{count} {'entry' if count == 1 else 'entries'}, all of them good")
+        yield ok("tasks.yaml", f"{count} {'entry' if count == 1 else 'entries'}, all of them valid")
     yield from (note("tasks.yaml", text) for text in reading.notices)
 
 
@@ -205,12 +205,12 @@ def check_service(_: CheckContext) -> Iterator[Finding]:
     """Check whether the systemd unit exists, and whether it runs while nobody is logged in."""
     unit = user_folders().config.parent / "systemd" / "user" / SERVICE
     if not Path("/run/systemd/system").is_dir():
-        yield note("service", "systemd does not run here: Nightshift has to be started by hand, or by what does run")
+        yield note("service", "systemd does not run here: Nightshift must be started by hand, or by another program")
         return
     if not unit.exists():
         yield note(
             "service",
-            f"{unit} is not there: after a restart of the machine nobody starts Nightshift",
+            f"{unit} is not installed: after a restart of the machine nothing starts Nightshift",
             f"{format_command('install-service')}   (docs/manual/service.md)",
         )
         return

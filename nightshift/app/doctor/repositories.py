@@ -45,15 +45,15 @@ def _sound(context: CheckContext, folder: Path) -> Iterator[Finding]:
     try:
         answer = git.ask("fsck", "--no-dangling", "--no-progress", *kind, timeout_s=limit)
     except GitError as error:
-        yield note("fsck", str(error), f"{format_command('doctor --deep')} takes its time")
+        yield note("fsck", str(error), f"{format_command('doctor --deep')} allows more time")
         return
     if answer.code:
         text = " ".join((answer.error or answer.text).split())[:300]
         path = folder.parent
-        mend = f"keep a copy of {path}; `git -C {quote(path)} fsck` names what is gone, a push or a clone may have it"
+        mend = f"keep a copy of {path}; `git -C {quote(path)} fsck` names what is gone; a remote or clone may have it"
         yield fault("fsck", text, mend)
     else:
-        yield ok("fsck", "the workspace is sound" if context.deep else "all that the workspace names is there")
+        yield ok("fsck", "the workspace is sound" if context.deep else "all objects of the workspace are there")
 
 
 def _locks(folder: Path) -> Iterator[Finding]:
@@ -64,7 +64,7 @@ def _locks(folder: Path) -> Iterator[Finding]:
             "lock file", f"{path} was left by a process that died", f"rm {quote(path)}   (when no git runs there)"
         )
     if not old:
-        yield ok("lock files", "none was left behind")
+        yield ok("lock files", "none found")
 
 
 def _remote(context: CheckContext, folder: Path, url: str | None) -> Iterator[Finding]:
@@ -84,7 +84,7 @@ def _remote(context: CheckContext, folder: Path, url: str | None) -> Iterator[Fi
 def _reach(context: CheckContext, folder: Path, url: str, shown: str) -> Finding:
     env = protocol.push_environment(context.settings.process_environment)
     git = Git(folder, env, protocol.PUSH_SETTINGS)
-    mend = f"try `git ls-remote {shown}` yourself; credentials have to work without a question"
+    mend = f"try `git ls-remote {shown}` yourself; credentials have to work without a prompt"
     try:
         answer = git.ask("ls-remote", "--heads", "--", url, timeout_s=REMOTE_S)
     except GitError as error:

@@ -40,8 +40,8 @@ def _last_run(context: CheckContext) -> Iterator[Finding]:
     elif state.get("clean"):
         yield ok("last stop", f"clean, saved at {state.get('saved_at', 'an unknown time')}")
     else:
-        text = f"the last run was killed, or the power went; its state was saved at {state.get('saved_at', 'no time')}"
-        yield note("last stop", text, "nothing is lost: the next start goes on where it stood")
+        text = f"the last run was killed, or power failed; its state was saved at {state.get('saved_at', 'no time')}"
+        yield note("last stop", text, "nothing is lost: the next start continues where it stopped")
 
 
 def _answers(context: CheckContext, pid: int) -> Iterator[Finding]:
@@ -49,9 +49,9 @@ def _answers(context: CheckContext, pid: int) -> Iterator[Finding]:
     try:
         health, report = _get(access, "/healthz"), _get(access, "/api/status")
     except (OSError, http.client.HTTPException, ValueError) as error:
-        text = f"nothing of Nightshift answers on port {access.port}: {error}"
+        text = f"Nightshift does not answer on port {access.port}: {error}"
         yield fault(
-            "api", text, f"look at {context.settings.log_file}; if it hangs: kill {pid}, it goes on where it stood"
+            "api", text, f"look at {context.settings.log_file}; if it hangs: kill {pid}, it continues where it stopped"
         )
         return
     yield from _health(health)
@@ -69,7 +69,7 @@ def read_status(context: CheckContext) -> dict[str, Any] | None:
 def _health(health: dict[str, Any]) -> Iterator[Finding]:
     lag = health.get("loop_lag_s") or 0.0
     if health.get("status") != "ok":
-        text = "; ".join(health.get("faults") or []) or "it says that it is failing"
+        text = "; ".join(health.get("faults") or []) or "it reports that it is failing"
         yield fault("health", text, "stop and start it; if that does not help, look into its log")
     elif lag > LATE_S:
         yield warning(
@@ -81,12 +81,12 @@ def _health(health: dict[str, Any]) -> Iterator[Finding]:
 
 def _status(report: dict[str, Any]) -> Iterator[Finding]:
     if "state" not in report:
-        yield note("state", f"it does not tell us: {report.get('error', 'no status')}")
+        yield note("state", f"it does not tell its status: {report.get('error', 'no status')}")
         return
     yield ok("state", f"{report['state']}, version {report.get('version')}; {_counts(report.get('queue') or {})}")
     for hold in report.get("holds") or []:
         text = f"no task is started ({hold['source']}{': ' if hold['reason'] else ''}{hold['reason']})"
-        yield note("hold", text, f"it goes on {hold['lifted_by']}")
+        yield note("hold", text, f"it continues {hold['lifted_by']}")
     for text in report.get("notices") or []:
         yield note("notice", text, "see the other sections")
 

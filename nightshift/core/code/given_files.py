@@ -16,7 +16,7 @@ _BROKEN_ON_PURPOSE = re.compile(
     r"syntax|pars(?:e|es|ed|ing|er)\b|indent|broken|invalid|malformed|corrupt|does(?: not|n't) (?:import|load|compile)",
     re.IGNORECASE,
 )
-_MAY_BE_BROKEN = "; correct it, or say in the description that its syntax error is to be mended"
+_MAY_BE_BROKEN = "; correct it, or say in the description that its syntax error is to be fixed"
 
 
 def unreadable(language: Language, tests: Files, files: Files, description: str) -> dict[str, str]:

@@ -61,7 +61,7 @@ def read(text: str, within: SizeLimit | None = None) -> Any:
     try:
         return value_of(parse_expression(text.strip()), within)
     except (SyntaxError, RecursionError, MemoryError) as error:
-        raise ValueError(f"is no Python literal ({type(error).__name__})") from None
+        raise ValueError(f"is not a Python literal ({type(error).__name__})") from None
 
 
 def write(value: object, within: SizeLimit | None = None) -> str:
@@ -108,7 +108,7 @@ def _value(node: ast.expr, limit: SizeLimit) -> Any:
             return _operate(operator_, _value(left, limit), _value(right, limit), limit)
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _CALLS and len(arguments) < 2:
             return _call(name, [_value(argument, limit) for argument in arguments])
-    raise ValueError(f"is no literal: {ast.unparse(node)[:80]}")
+    raise ValueError(f"is not a literal: {ast.unparse(node)[:80]}")
 
 
 def _sign(sign: ast.unaryop, value: Any) -> Any:
@@ -132,7 +132,7 @@ def _operate(sign: ast.operator, left: Any, right: Any, limit: SizeLimit) -> Any
         times, items = (left, right) if isinstance(left, int) else (right, left)
         _check_repetition(times, items, limit)
     elif not numbers and (not isinstance(sign, ast.Add) or type(left) is not type(right)):
-        raise ValueError("only numbers can be reckoned with")
+        raise ValueError("arithmetic works only with numbers")
     return _OPERATORS[type(sign)](left, right)
 
 

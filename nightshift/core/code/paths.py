@@ -46,7 +46,7 @@ def path_fault(path: str) -> str | None:
         if part[0] in "-~" or part[-1] in " ." or _is_git_name(part):
             return f"has a name that is not allowed ({part!r})"
         if _DEVICE.fullmatch(_as_windows(part).partition(".")[0].rstrip()):
-            return f"has a name that Windows keeps for a device ({part!r}); choose another one"
+            return f"has a name that Windows reserves for a device ({part!r}); choose another one"
     return None
 
 

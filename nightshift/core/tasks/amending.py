@@ -32,7 +32,7 @@ def with_note(description: str, note: str) -> str:
         return description
     text = f"{description}\n\nA remark of the owner's, which holds where it differs: {note}"
     if len(text) > MAX_DESCRIPTION_CHARS:
-        why = f"too long: with the task's words it has {len(text):,} characters; shorten it"
+        why = f"too long: with the task's description it has {len(text):,} characters; shorten it"
         raise InvalidTask({"note": why})
     return text
 
@@ -44,8 +44,6 @@ def amend(spec: TaskSpec, amendment: Amendment) -> TaskSpec:
         InvalidTask: The note is too long, or packages are named for a task that is not in Python.
     """
     if amendment.packages and spec.language is not Language.PYTHON:
-        raise InvalidTask(
-            {"package": "packages are for tasks in Python; nothing is installed for others, leave it out"}
-        )
+        raise InvalidTask({"package": "packages are only for tasks in Python; leave it out"})
     packages = tuple(dict.fromkeys((*spec.packages, *amendment.packages)))
     return replace(spec, description=with_note(spec.description, amendment.note), packages=packages)

@@ -128,7 +128,7 @@ def fault(cases: Sequence[CaseIn], oracle: Mapping[str, str] | str) -> str | Non
         try:
             parse(text if path.endswith(".py") else "")
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            return f"the oracle is no Python: {path}: {error}"
+            return f"the oracle is not valid Python: {path}: {error}"
     return None
 
 

@@ -54,7 +54,7 @@ class Preflight:
     @property
     def ask(self) -> Ask:
         """The question whether to work on tasks although nothing can be judged; one for each `surroundings`."""
-        question = f"{self.fault[:1].upper()}{self.fault[1:]}. Shall its tasks be worked on all the same?"
+        question = f"{self.fault[:1].upper()}{self.fault[1:]}. Work on its tasks anyway?"
         return Ask(
             kind=AskKind.ENVIRONMENT, subject=f"{AskKind.ENVIRONMENT}:suite:{self.surroundings}", question=question
         )

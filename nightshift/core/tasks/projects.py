@@ -44,7 +44,7 @@ def name_fault(name: str) -> str | None:
     """Return why a text cannot be a project's name; None if it can."""
     if not _NAME.fullmatch(name) or len(name) > MAX_NAME_CHARS or path_fault(name):
         return f"must be lower-case letters, digits, - and _, at most {MAX_NAME_CHARS}, such as shop or price-list"
-    return f"{name!r} is what many folders are called; say what the project is" if name in _TAKEN else None
+    return f"{name!r} is too common a folder name; say what the project is" if name in _TAKEN else None
 
 
 def projects_of(tree: Tree) -> tuple[str, ...]:
@@ -62,7 +62,7 @@ def place_fault(name: str, tree: Tree) -> str | None:
     """Return why a workspace has no room for a project with this name; None if it has."""
     if why := name_fault(name):
         return why
-    return f"{name!r} is no folder of the workspace" if name in tree.entries() or name in tree.unwritable() else None
+    return f"{name!r} is not a folder of the workspace" if name in tree.entries() or name in tree.unwritable() else None
 
 
 def beginning(spec: TaskSpec) -> str | None:

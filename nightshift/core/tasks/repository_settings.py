@@ -32,16 +32,16 @@ from nightshift.core.tasks.task import Language, Limits, Lint, TaskSpec
 from nightshift.core.text.strict import Strict
 
 HELP: Mapping[str, str] = {
-    "test_command": "what judges tasks that bring no tests and no command; for example make test",
+    "test_command": "the command that judges tasks without tests and command; for example make test",
     "test_paths": "the folders and files of the tests that changes may break; for example tests",
     "base": "the branch that tasks start from; for example main",
-    "target": "the branch that takes commits of tasks that name no base; for example develop",
+    "target": "the branch that gets commits of tasks that name no base; for example develop",
     "integrate": "whether commits move that branch: on or off",
     "integrate_self_tested": "whether commits that only the agent's own tests judged move it too: on or off",
     "review": "whether a model reads each change: on or off",
-    "audit": "whether a model looks for weaknesses of security: on or off",
+    "audit": "whether a model looks for security weaknesses: on or off",
     "linters": "the linters that look at a change: some of " + ", ".join(Linter) + ", or none",
-    "lint": "what their findings are: noted in the commit, or required to be mended before it",
+    "lint": "what their findings are: noted in the commit, or required to be fixed before it",
     "allow": "checker rules that do not apply here; for example python.subprocess",
     "packages": "packages that tasks here may use; for example requests",
     "iterations": "the tries of one attempt; for example 15",
@@ -191,7 +191,7 @@ def _faults(error: ValidationError) -> dict[str, str]:
     for item in error.errors(include_url=False, include_input=False):
         name = ".".join(str(part) for part in item["loc"]) or "settings"
         if item["type"] == "extra_forbidden":
-            faults[name] = f"there is no such setting of a repository; there are {', '.join(HELP)}"
+            faults[name] = f"a repository has no such setting; it has {', '.join(HELP)}"
             continue
         text = item["msg"].removeprefix("Value error, ")
         hint = HELP.get(name.partition(".")[0], "")

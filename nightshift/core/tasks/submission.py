@@ -57,7 +57,7 @@ def _few(files: object) -> object:
 def _no_version(name: object) -> object:
     """Reject a version with a helpful message before the pattern does, because people write packages as for pip."""
     if isinstance(name, str) and (match := re.match(r"\s*([\w.-]{1,80})\s*[=<>!~]", name)):
-        raise ValueError(f"takes a name alone: {match[1]}; a version is named in ALLOWED_DEPS, as name==version")
+        raise ValueError(f"must be a name alone: {match[1]}; give the version in ALLOWED_DEPS, as name==version")
     return name
 
 
@@ -157,7 +157,7 @@ class TaskIn(Strict):
     def _not_blank(cls, text: str) -> str:
         text = text.removeprefix("\ufeff").strip()  # Byte order mark of some editors
         if not text:
-            raise ValueError("says nothing; describe what is to be done")
+            raise ValueError("is empty; describe what is to be done")
         return without_nul(text)
 
     @field_validator("tests", "files", "oracle")
@@ -215,11 +215,11 @@ class TaskIn(Strict):
         if not self.split:
             return self
         if self.repo:
-            raise ValueError("split works in the daemon's own workspace alone so far; leave out split, or repo")
+            raise ValueError("so far split works only in the daemon's own workspace; leave out split, or repo")
         if self.files:
             raise ValueError("split: a task that brings files of its own is not split; leave out split, or files")
         if not (self.tests or self.test_command):
-            raise ValueError("split needs tests or test_command: nothing else tells that the parts make the whole")
+            raise ValueError("split needs tests or test_command: nothing else shows that the parts make the whole")
         return self
 
     @model_validator(mode="after")
@@ -235,7 +235,7 @@ class TaskIn(Strict):
         if (self.cases or self.oracle) and self.language not in _MAY_BE_PYTHON:
             raise ValueError("cases and oracle are for tasks in Python")
         if self.packages and self.language not in _MAY_BE_PYTHON:
-            raise ValueError("packages are for tasks in Python; nothing is installed for others, leave it out")
+            raise ValueError("packages are only for tasks in Python; leave it out")
         if why := case_input.fault(self.cases, self.oracle):
             raise ValueError(why)
         if self.project is not None and self.repo:

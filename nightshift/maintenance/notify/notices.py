@@ -67,8 +67,8 @@ _TITLES: Mapping[Kind, str] = {
     Kind.DISK_LOW: "The disk is nearly full",
     Kind.SETTINGS_REFUSED: "The new settings have faults",
     Kind.REGRESSION: "A commit broke a test",
-    Kind.WAITING: "Tasks wait for something around them",
-    Kind.WORKER_ERROR: "Something failed inside",
+    Kind.WAITING: "Tasks wait for something outside them",
+    Kind.WORKER_ERROR: "An internal error occurred",
     Kind.MODEL_DOWN: "No model answers",
     Kind.ENVIRONMENT_FAILED: "A part of a repository's environment cannot be made",
 }

@@ -80,7 +80,7 @@ class Inbox:
                 continue
             self._ids[entry.key] = submitted.task_id
             if submitted.differs:
-                why = f"{entry.key!r} made task {submitted.task_id} before, which stays as it is: "
+                why = f"{entry.key!r} already made task {submitted.task_id}, which stays as it is: "
                 refused += entry.faults({"key": f"{why}{', '.join(submitted.differs)} differ; give it another key"})
                 continue
             self._taken[entry.key] = entry.spec, entry.after
@@ -112,8 +112,8 @@ class Inbox:
 
     def notices(self) -> tuple[str, ...]:
         """List the faults that hold entries up now, for the status."""
-        faults, follows = self._faults, "none of its entries counts" if self._is_broken else "the entry waits"
-        lines = [f"{self._name}:{fault} ({follows} until this is mended)" for fault in faults[:SHOWN]]
+        faults, follows = self._faults, "none of its entries is used" if self._is_broken else "the entry waits"
+        lines = [f"{self._name}:{fault} ({follows} until this is fixed)" for fault in faults[:SHOWN]]
         rest = and_more(len(faults) - SHOWN) if len(faults) > SHOWN else ""
         return (*lines, f"{self._name}: {rest}") if rest else tuple(lines)
 

@@ -218,12 +218,12 @@ class _Reader:
                 (n, item.find("depends_on" if after and n.startswith("depends_on.") else n)) for n in invalid.fields
             )
             if isinstance(data, dict) and data and not data.keys() & TaskIn.model_fields.keys():
-                entry_faults.append(_fault_at(item, f"{next(iter(data))!r} is no field of a task; {QUOTES}"))
+                entry_faults.append(_fault_at(item, f"{next(iter(data))!r} is not a field of a task; {QUOTES}"))
             else:
                 entry_faults += [_fault_at(part, f"{name}: {invalid.fields[name]}") for name, part in places]
         entry_faults += misread
         if comment := item.parts.get("description", item).comment:
-            self.notices.append(f"line {item.line}: {comment!r} is a comment, and no part of the task")
+            self.notices.append(f"line {item.line}: {comment!r} is a comment, and not part of the task")
         if spec is not None and not entry_faults:
             language = spec.language if isinstance(data, dict) and "language" in data else Language.PYTHON
             self._keep(item, replace(spec, key=spec.key or content_key(spec, after, language)), after, entry_faults)

@@ -38,7 +38,7 @@ class Asked:
 
     def __post_init__(self) -> None:
         if self.budget_usd is not None and not 0 < self.budget_usd < float("inf"):
-            raise BenchmarkError(f"--budget: {self.budget_usd} is no amount of USD above 0")
+            raise BenchmarkError(f"--budget: {self.budget_usd} is not an amount of USD above 0")
 
 
 class Turn(NamedTuple):
@@ -82,7 +82,7 @@ class Budget:
 def in_order(items: Iterable[Item], seed: int = 0) -> tuple[str, ...]:
     """Return the items' keys in a shuffled order that is the same each time, so that any part of it is a sample."""
     keys = sorted(item.key for item in items)
-    random.Random(seed).shuffle(keys)  # noqa: S311  nothing is secret about it
+    random.Random(seed).shuffle(keys)  # noqa: S311  not for security
     return tuple(keys)
 
 

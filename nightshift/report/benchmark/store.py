@@ -192,7 +192,7 @@ class BenchmarkStore:
         if stored_arm != arm:
             differences = ", ".join(f"{name} {was}, not {is_}" for name, was, is_ in _differing(stored_arm, arm))
             raise BenchmarkError(
-                f"{arm.name}: there are results of an arm of this name with {differences}; give it another name"
+                f"{arm.name}: an arm of this name already has results with {differences}; use another name"
             )
 
     def begin_run(

@@ -65,4 +65,4 @@ def report_of(
 
 
 def _unknown(repo: str) -> BenchmarkError:
-    return BenchmarkError(f"{repo}: no item of this repository is known; `nightshift bench mine {repo}` finds some")
+    return BenchmarkError(f"{repo}: no items of this repository are known; `nightshift bench mine {repo}` finds some")

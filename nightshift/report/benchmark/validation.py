@@ -113,7 +113,7 @@ class Validation:
             again = Observed(before=await self._suite.observe(job), after=await self._suite.observe(right))
             fixed &= again.fixed
         if not fixed:
-            return _drop(candidate, Filter.FLAKY, f"{min(first.fixed)} does not end the same each time")
+            return _drop(candidate, Filter.FLAKY, f"{min(first.fixed)} does not give the same result each time")
         verdict = await self._suite.judge(right)
         if not verdict.passed:
             return _drop(candidate, Filter.FAILING, verdict.reason)
@@ -130,7 +130,7 @@ class Validation:
             return _drop(candidate, Filter.LEAK, f"its subject names {', '.join(statement.leaked[:3])}")
         judged = sorted(id_ for id_ in fixed if missed.get(id_) not in statement.unnamed)
         if not judged:
-            return _drop(candidate, Filter.NAMES, f"nothing tells of {', '.join(sorted(statement.unnamed)[:3])}")
+            return _drop(candidate, Filter.NAMES, f"nothing mentions {', '.join(sorted(statement.unnamed)[:3])}")
         return Item(
             key=candidate.key,
             repo=candidate.repo,

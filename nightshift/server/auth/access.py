@@ -29,7 +29,7 @@ class Access:
 
     def __init__(self, token: str) -> None:
         if not token:
-            raise ValueError("an empty token opens to everybody")
+            raise ValueError("an empty token lets everybody in")
         self._token = token
         self.session = self._derive("session")
         self.cookie_name = f"nightshift_{self._derive('cookie')[:8]}"

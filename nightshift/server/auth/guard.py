@@ -176,7 +176,7 @@ class Guard:
         origin, site = header(scope, b"origin"), header(scope, b"sec-fetch-site")
         own_origins = {f"{scheme}://{header(scope, b'host')}".lower() for scheme in ("http", "https")}
         if origin is not None and origin not in own_origins | self._policy.origins:
-            raise Refused(403, "this Origin may not use the API; a proxy's address belongs in DASHBOARD_URL")
+            raise Refused(403, "this Origin may not use the API; behind a proxy, set DASHBOARD_URL to its address")
         own = {None, "same-origin", "none"} if safe else {None, "same-origin"}
         if site not in own and not (safe and _is_navigation(scope)):
             raise Refused(403, f"requests from another page are refused ({site})")

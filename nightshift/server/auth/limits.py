@@ -129,4 +129,4 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 
 def _too_big(max_bytes: int) -> Refused:
-    return Refused(413, f"the body is too big; at most {max_bytes} bytes are taken")
+    return Refused(413, f"the body is too big; at most {max_bytes} bytes are accepted")

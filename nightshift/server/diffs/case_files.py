@@ -53,10 +53,10 @@ class CaseFiles:
         rows = self._context.steps.course(self._task.id, attempt)
         mine = [row for row in rows if row.iteration == iteration]
         if not mine:
-            raise self.missing(f"no step of try {iteration} in attempt {attempt}")
+            raise self.missing(f"no step of iteration {iteration} in attempt {attempt}")
         earlier = [row for row in rows if row.step_no < mine[0].step_no]
-        before = self._before(mine[-1], earlier[-1] if earlier else None, f"before try {iteration}")
-        return self._diff("iteration", before, self._after(mine[-1], f"after try {iteration}"), only)
+        before = self._before(mine[-1], earlier[-1] if earlier else None, f"before iteration {iteration}")
+        return self._diff("iteration", before, self._after(mine[-1], f"after iteration {iteration}"), only)
 
     def of_task(self, only: str | None = None) -> Diff:
         """Compare the files before and after the task: its last commit or draft, or else its newest attempt so far."""
@@ -76,7 +76,7 @@ class CaseFiles:
             raise self.missing("no finished step")
         after = self._after(rows[-1], f"after step {rows[-1].step_no} of attempt {rows[-1].attempt}")
         given = dict(self._task.spec.files)
-        before = State(name="the files that the task began with", texts=given, open_tree=after.open_tree)
+        before = State(name="the files that came with the task", texts=given, open_tree=after.open_tree)
         return self._diff("task", before, after, only, note="" if entry is None else "its commit cannot be read")
 
     def _state_at_start(self, entry: Commit) -> State:
@@ -210,7 +210,7 @@ class CaseFiles:
     ) -> Diff:
         files, left_out = compare(before, after, self._context.mask, only=only)
         fault = before.fault or after.fault
-        reason = f"what the files were before cannot be read, so all lines count as added: {fault}" if fault else ""
+        reason = f"the earlier files cannot be read, so all lines count as added: {fault}" if fault else ""
         note = "; ".join(filter(None, (note, reason)))
         return Diff(
             of=of, before=before.name, after=after.name, commit=commit, note=note, files=files, left_out=left_out

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pygments.lexer import Lexer  # type: ignore[import-untyped]  # it has no types of its own
+    from pygments.lexer import Lexer  # type: ignore[import-untyped]  # it has no type hints
 
 Piece = tuple[str, str]
 """A class, and the text of this class."""
@@ -82,7 +82,7 @@ def _class_of(kind: str) -> str:
 
 @lru_cache(maxsize=32)
 def _lexer(language: str) -> Lexer:
-    from pygments.lexers import (  # type: ignore[import-untyped]  # noqa: PLC0415  most requests need none
+    from pygments.lexers import (  # type: ignore[import-untyped]  # noqa: PLC0415  most requests need no lexer
         get_lexer_by_name,
     )
 

@@ -82,9 +82,9 @@ class BulkIn(_In):
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
         if (self.ids is None) == (self.filter is None):
-            raise PydanticCustomError("which", "give `ids`, or a `filter`, and not both")
+            raise PydanticCustomError("which", "give either `ids` or a `filter`, not both")
         if (self.priority is None) == (self.action is Action.PRIORITISE):
-            raise PydanticCustomError("priority", "`priority` belongs to the action `prioritise`, which needs it")
+            raise PydanticCustomError("priority", "`prioritise` needs `priority`, and no other action accepts it")
         return self
 
 
@@ -192,7 +192,7 @@ def _result(task_id: int, write: Future[Task], wall_s: float) -> BulkResult:
     except (TaskError, StoreFull) as error:
         why = str(error)
     except TimeoutError:
-        why = "the database is busy and may still take this change: look before you send it again"
+        why = "the database is busy and may still apply this change: check before you send it again"
     except StoreError:
         _log.exception("task %d could not be changed", task_id)
         why = "something went wrong inside Nightshift; its log says what"

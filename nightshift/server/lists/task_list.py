@@ -36,24 +36,22 @@ class TasksQuery(Query):
     """Selection of tasks to list."""
 
     status: Statuses = Field(
-        frozenset(), description="only tasks of this status; several by comma", json_schema_extra={"default": ""}
+        frozenset(), description="only tasks of these statuses, comma-separated", json_schema_extra={"default": ""}
     )
     q: str = Field("", max_length=MAX_TEXT, description="only tasks with this text, branch, commit or id")
     kind: Kind | None = Field(None, description="only tasks of this kind")
     repo: str | None = Field(
         None, max_length=MAX_REPO, description=f"only tasks in this repository; `{OWN}` is the daemon's own"
     )
-    since: Bound | None = Field(
-        None, description="only tasks that ended at this time or later; `today` is since midnight"
-    )
+    since: Bound | None = Field(None, description="only tasks that ended at this time or later; `today` means midnight")
     until: Bound | None = Field(None, description="only tasks that ended before this time")
-    sort: Sort = Field(Sort.ID, description="what the list is sorted by; equal ones by id")
-    order: Literal["asc", "desc"] = Field("desc", description="upwards or downwards")
-    limit: int = Field(50, ge=1, le=500, description="at most so many")
+    sort: Sort = Field(Sort.ID, description="the sort field; ties are sorted by id")
+    order: Literal["asc", "desc"] = Field("desc", description="ascending or descending")
+    limit: int = Field(50, ge=1, le=500, description="maximum number of results")
     after: Id | None = Field(
-        None, description="the last task_id of the page before; only in the order by id, downwards"
+        None, description="the last task_id of the previous page; only when sorted by id, descending"
     )
-    cursor: str | None = Field(None, max_length=20_000, description="the `next` of the page before, in any order")
+    cursor: str | None = Field(None, max_length=20_000, description="the `next` of the previous page, in any order")
 
     def filter(self) -> TaskFilter:
         """Return the filter of the query."""
@@ -76,7 +74,7 @@ class TasksQuery(Query):
         if self.after is not None:
             if self.cursor is not None or order != Order():
                 raise BadQuery(
-                    {"after": "pages the order by id, downwards; send `cursor` with any other, and not both"}
+                    {"after": "works only when sorted by id, descending; otherwise send `cursor`, and never both"}
                 )
             return Place(value=self.after, task_id=self.after)
         return None if self.cursor is None else _parse_cursor(self.cursor, order)
@@ -127,9 +125,9 @@ def _parse_cursor(cursor: str, order: Order) -> Place:
     except (ValueError, TypeError, RecursionError):
         sound, by, descending, value, task_id = False, "", False, 0, 0
     if not sound or not _is_id(task_id):
-        raise BadQuery({"cursor": "is no `next` of a list; leave it out to begin at the first page"})
+        raise BadQuery({"cursor": "is not the `next` of a list; leave it out to start at the first page"})
     if (by, descending) != (order.by, order.descending):
-        raise BadQuery({"cursor": "belongs to another order; leave it out to begin at the first page"})
+        raise BadQuery({"cursor": "belongs to another sort order; leave it out to start at the first page"})
     return Place(value=storable(value) if isinstance(value, str) else value, task_id=task_id)
 
 

@@ -148,8 +148,8 @@ class Live:
                 news.clear()
                 self._show(self._calls.news())
                 await asyncio.sleep(self._pause_s)
-        except Exception:  # noqa: BLE001  whatever it is, the log must go on; the next who joins tries again
-            _log.exception("what models write cannot be shown")
+        except Exception:  # noqa: BLE001  on any error, the log must continue; the next client tries again
+            _log.exception("the replies that models are writing cannot be shown")
 
     def _show(self, calls: Sequence[LiveCall]) -> None:
         for call in calls:

@@ -39,7 +39,7 @@ class StreamQuery(Query):
 class FollowQuery(StreamQuery):
     """Selection of events to follow, optionally with the live text of models."""
 
-    live: bool = Field(False, description="also what models write just now, as events of the type `writing`")
+    live: bool = Field(False, description="also replies while models write them, as events of the type `writing`")
 
 
 class TextQuery(StreamQuery):
@@ -47,9 +47,9 @@ class TextQuery(StreamQuery):
 
     before: Id | None = Field(None, description="only events with a smaller id")
     q: str | None = Field(
-        None, max_length=MAX_PATTERN_CHARS, description="only events whose message holds this text, in any case"
+        None, max_length=MAX_PATTERN_CHARS, description="only events whose message contains this text, ignoring case"
     )
-    regex: bool = Field(False, description="`q` is a regular expression (RE2; `(?-i)` heeds the case)")
+    regex: bool = Field(False, description="`q` is a regular expression (RE2; `(?-i)` makes it case-sensitive)")
     inverse: bool = Field(False, description="only events whose message does not match `q`")
 
     def accepts(self) -> Accepts | None:
@@ -67,8 +67,8 @@ class TextQuery(StreamQuery):
 class LogsQuery(TextQuery):
     """Selection of events to read; the newest ones, unless `after`, `before` or `at` gives a position."""
 
-    at: Time | None = Field(None, description="only events since this time (ISO 8601; without a zone the machine's)")
-    limit: int = Field(100, ge=1, le=1000, description="at most so many")
+    at: Time | None = Field(None, description="only events since this time (ISO 8601; local time if it has no zone)")
+    limit: int = Field(100, ge=1, le=1000, description="maximum number of results")
 
 
 def check_place(query: LogsQuery) -> None:
@@ -91,5 +91,5 @@ def _pattern(text: str) -> Accepts:
     try:
         pattern = compile_bytes(text, case_sensitive=False)
     except ValueError as error:
-        raise BadQuery({"q": f"is no regular expression that RE2 knows: {error}"}) from None
+        raise BadQuery({"q": f"is not a regular expression that RE2 accepts: {error}"}) from None
     return lambda message: pattern.search(message.encode("utf-8", "replace")) is not None

@@ -120,7 +120,7 @@ class Stream:
             left.cancel()
             await asyncio.wait({feed, left})
         if not feed.cancelled() and isinstance(error := feed.exception(), TimeoutError):
-            _log.info("a client of the live stream took nothing for %g s and is dropped", self._send_wall_s)
+            _log.info("dropped a client of the live stream that read nothing for %g s", self._send_wall_s)
         elif not feed.cancelled() and error:
             raise error
 
@@ -131,7 +131,7 @@ class Stream:
                 await self._follow(query, writer, woken, take)
             except TimeoutError:
                 raise
-            except Exception:  # noqa: BLE001  whatever it is, the client must come again
+            except Exception:  # noqa: BLE001  on any error, the client must reconnect
                 _log.exception("the live stream cannot read the log; its client will reconnect")
         await writer.end(END)
 

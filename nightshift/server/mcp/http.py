@@ -99,7 +99,7 @@ class McpRoute:
                 await stack.enter_async_context(manager.run())
                 ready.set_result(cast("App", manager.handle_request))
                 await self._closing.wait()
-        except Exception as error:  # noqa: BLE001  it is handed to who waits for the start, or logged
+        except Exception as error:  # noqa: BLE001  passed to the thread that waits for the start, or logged
             if ready.done():
                 _log.exception("the MCP server ended with an error")
             else:

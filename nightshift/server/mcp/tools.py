@@ -101,17 +101,17 @@ class Tools:
     def __init__(self, api: Api) -> None:
         self._api = api
 
-    async def submit_task(  # noqa: PLR0913, PLR0917  # the parameters are what a model may say
+    async def submit_task(  # noqa: PLR0913, PLR0917  # the parameters are what a model may set
         self,
-        description: Annotated[str, Field(description="what is to be done, in words")],
+        description: Annotated[str, Field(description="what to do, in plain text")],
         repo: Annotated[str | None, Field(description="the path of a git repository on the daemon's machine")] = None,
         base: Annotated[str | None, Field(description="the branch or commit of `repo` to start from")] = None,
         project: Annotated[str | None, Field(description="a project of the daemon's own workspace")] = None,
         tests: Annotated[dict[str, str] | None, Field(description="tests that must pass: path to text")] = None,
-        test_command: Annotated[list[str] | None, Field(description="words of a command that judges")] = None,
-        priority: Annotated[int, Field(description="higher is sooner")] = 1,
+        test_command: Annotated[list[str] | None, Field(description="arguments of the judging command")] = None,
+        priority: Annotated[int, Field(description="higher runs sooner")] = 1,
         depends_on: Annotated[list[int] | None, Field(description="ids of tasks to wait for")] = None,
-        key: Annotated[str | None, Field(description="sent again, it makes no second task")] = None,
+        key: Annotated[str | None, Field(description="sending the same key again adds no second task")] = None,
         more: Annotated[dict[str, Any] | None, Field(description="other fields of POST /api/task")] = None,
     ) -> Submission:
         """Add a programming task to the queue; returns at once. Give a `key` if the call may be repeated."""
@@ -134,7 +134,7 @@ class Tools:
         self,
         task_id: TaskId,
         ctx: Context,
-        timeout_s: Annotated[float, Field(ge=0, le=LONGEST_WAIT_S, description="at most so long")] = LONGEST_WAIT_S,
+        timeout_s: Annotated[float, Field(ge=0, le=LONGEST_WAIT_S, description="maximum seconds")] = LONGEST_WAIT_S,
     ) -> TaskState:
         """Wait until a task has ended or has a question, or until the timeout; then call it again."""
         until, last_line, steps = time.monotonic() + timeout_s, "", 0
@@ -150,10 +150,10 @@ class Tools:
 
     async def list_tasks(
         self,
-        status: Annotated[list[Status] | None, Field(description="only those of these statuses")] = None,
-        text: Annotated[str, Field(max_length=200, description="only those with this text, branch, commit or id")] = "",
+        status: Annotated[list[Status] | None, Field(description="only tasks with these statuses")] = None,
+        text: Annotated[str, Field(max_length=200, description="only tasks with this text, branch, commit or id")] = "",
         limit: Annotated[int, Field(ge=1, le=100)] = 20,
-        cursor: Annotated[str | None, Field(description="the `cursor` of the page before")] = None,
+        cursor: Annotated[str | None, Field(description="the `cursor` of the previous page")] = None,
     ) -> TaskList:
         """List tasks, newest first."""
         query = {"status": ",".join(status or ()), "q": text, "limit": limit, "cursor": cursor}
@@ -167,7 +167,7 @@ class Tools:
     async def get_diff(
         self,
         task_id: TaskId,
-        offset: Annotated[int, Field(ge=0, description="the `more` of the piece before")] = 0,
+        offset: Annotated[int, Field(ge=0, description="the `more` of the previous piece")] = 0,
     ) -> Difference:
         """Show the change of a task as a unified diff, in pieces of 20,000 characters."""
         return difference_of(task_id, await self._diff(task_id), offset)
@@ -175,7 +175,7 @@ class Tools:
     async def get_log(
         self,
         task_id: Annotated[int | None, Field(ge=1, description="only lines of this task")] = None,
-        after: Annotated[int | None, Field(ge=0, description="the `last_id` of the page before")] = None,
+        after: Annotated[int | None, Field(ge=0, description="the `last_id` of the previous page")] = None,
         level: Annotated[Level | None, Field(description="only lines of this level and above")] = None,
         limit: Annotated[int, Field(ge=1, le=200)] = 50,
     ) -> LogPage:
@@ -186,7 +186,7 @@ class Tools:
 
     async def search_lessons(
         self,
-        text: Annotated[str, Field(min_length=1, max_length=400, description="what it is about")],
+        text: Annotated[str, Field(min_length=1, max_length=400, description="topic of the lessons")],
         limit: Annotated[int, Field(ge=1, le=50)] = 5,
     ) -> list[Lesson]:
         """Find the lessons from earlier failures that are closest to a text in meaning."""
@@ -220,7 +220,7 @@ class Tools:
     async def retry(
         self,
         task_id: TaskId,
-        from_draft: Annotated[bool, Field(description="begin with the change of its draft")] = False,
+        from_draft: Annotated[bool, Field(description="start from the change in its draft")] = False,
     ) -> TaskLine:
         """Queue a failed or cancelled task again."""
         return await self._move(task_id, "retry", {"from_draft": True} if from_draft else None)
@@ -228,8 +228,8 @@ class Tools:
     async def say(
         self,
         task_id: TaskId,
-        text: Annotated[str, Field(description="what the model is to know or to do otherwise")],
-        interrupt: Annotated[bool, Field(description="break off the reply that is written just now")] = True,
+        text: Annotated[str, Field(description="what the model should know or do differently")],
+        interrupt: Annotated[bool, Field(description="interrupt the reply that is being written")] = True,
     ) -> Said:
         """Send a message to an open task in the owner's name: from now on, every request to a model contains it."""
         body = {"text": text, "interrupt": interrupt}

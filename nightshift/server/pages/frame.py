@@ -85,7 +85,7 @@ def _draw(context: AppContext, assets: Assets, routes: Map, page: Page) -> Calla
     def view(**where: Any) -> str:
         if page.needs_hub and not context.hub:
             abort(404)
-        data = Markup(boot_data(context, routes, page, where))  # noqa: S704  made for this place
+        data = Markup(boot_data(context, routes, page, where))  # noqa: S704  escaped for this element
         return render_template("shell.html", page=page, here=page.name, modules=modules, styles=styles, boot=data)
 
     return view

@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 WORTH: Mapping[Label, str] = {
     Label.VERIFIED: "the owner's tests passed, and cases that no prompt showed gave the right values",
-    Label.TESTS_PASSED: "the owner's tests passed; no case was kept from the model",
-    Label.BEHAVIOUR_KEPT: "tests of the base that reach the change passed, before it and with it",
+    Label.TESTS_PASSED: "the owner's tests passed; no case was held out from the model",
+    Label.BEHAVIOUR_KEPT: "tests of the base that reach the change passed without it and with it",
     Label.SELF_TESTED: "tests that the agent wrote itself passed; they fail without the change",
-    Label.EXIT_CODE: "a command ended with exit status 0; what it looked at is not known",
-    Label.DOCUMENTED: "documentation alone was changed, and checked",
-    Label.REMOVED: "files were taken away, and the tests that are left passed",
-    Label.DOUBTFUL: "the tests passed, and something speaks against them; it was not integrated unasked",
+    Label.EXIT_CODE: "a command ended with exit status 0; what it checked is not known",
+    Label.DOCUMENTED: "only documentation was changed, and it was checked",
+    Label.REMOVED: "files were removed, and the remaining tests passed",
+    Label.DOUBTFUL: "the tests passed, but other evidence speaks against them; it is integrated only on request",
 }
 """Meaning of each label, for a reader without the manual."""
 
@@ -82,12 +82,12 @@ def proof_of(git: GitManager, subject: Subject, mask: Mask) -> Proof:
     commit = git.resolve(subject.repo, subject.commit)
     text, facts = git.read_note(subject.repo, commit), git.describe(subject.repo, commit)
     if text is None:
-        raise NoEvidence(f"commit {commit[:12]} has no evidence here, so there is nothing to prove it by")
+        raise NoEvidence(f"commit {commit[:12]} has no evidence here, so no proof can be made")
     note = read_note(text)
     if (note.commit, note.tree, note.base) != (facts.id, facts.tree, " ".join(facts.parents)):
-        raise NoEvidence(f"the note of commit {commit[:12]} was written for another commit, and proves nothing of it")
+        raise NoEvidence(f"the note of commit {commit[:12]} was written for another commit, so it proves nothing here")
     if draft_of(facts.message) or note.evidence.label not in WORTH:
-        raise NoEvidence(f"commit {commit[:12]} is a draft, which did not pass, so there is nothing to prove")
+        raise NoEvidence(f"commit {commit[:12]} is a draft, which did not pass, so no proof can be made")
     shown = partial(full_text, mask=_without_folders(mask, Path(subject.repo)))
     trees = (git.tree(subject.repo, note.base), git.tree(subject.repo, commit))
     html = _template().render(_values(facts, note, text, trees, subject.task, shown))
@@ -126,7 +126,7 @@ def _differences(note: Note, trees: tuple[Tree, Tree], shown: Callable[[str], st
     if fault := before.fault or after.fault:
         raise GitError(fault)
     if left_out:
-        raise GitError(f"the commit changes {left_out} files more than fit on one page")
+        raise GitError(f"the commit changes {left_out} more files than fit on one page")
     return differences
 
 
@@ -146,7 +146,7 @@ def _without_folders(mask: Mask, repo: Path) -> Mask:
 
 @cache
 def _template() -> Template:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  only a proof needs it here
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  only a proof needs it
 
     return Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),

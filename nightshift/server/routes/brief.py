@@ -32,7 +32,7 @@ class BriefQuery(Query):
 
     since: Literal[Span.READ, Span.NIGHT, Span.TODAY] | Time = Field(
         Span.READ,
-        description="`read` (where its owner has read to), `night` (20:00 to 08:00), `today`, or a time with its zone",
+        description="`read` (since it was marked as read), `night` (20:00 to 08:00), `today`, or a time with its zone",
     )
 
 
@@ -144,7 +144,7 @@ def settle_cause(context: AppContext, cause_id: str, body: SettleIn | None) -> C
 def read_brief(context: AppContext, body: ReadIn) -> ReadUpTo:
     """Mark the brief as read up to a time, at which the next one begins."""
     if body.until > context.clock():
-        raise InvalidTask({"until": "lies in the future; send the `until` of the brief that was read"})
+        raise InvalidTask({"until": "is in the future; send the `until` of the brief that was read"})
     before = context.reads.find_read_time()
     wait_for(context.reads.mark_read(to_text(body.until)))
     return ReadUpTo(read_at=body.until, before=before)

@@ -166,9 +166,9 @@ def _wait_for(asked: Future[T]) -> T:
     try:
         return asked.result(COMMIT_WALL_S)
     except CancelledError:
-        raise BranchRefused("the daemon stops; look at the task when it runs again") from None
+        raise BranchRefused("the daemon is stopping; check the task when it runs again") from None
     except TimeoutError:
-        raise Busy("the tests still run, and it may still be done: look at the task's page") from None
+        raise Busy("the tests are still running, and this may still be completed: check the task's page") from None
 
 
 def _reviewing(context: AppContext) -> Reviewing:

@@ -55,10 +55,10 @@ NATIVE = (
         name="stream_logs",
         method="GET",
         path="/api/logs/stream",
-        summary="Events as they happen (server-sent events). Each has its id, and the JSON of a log line as its data; "
-        "`Last-Event-ID` resumes behind it. Other event types: `resync` (ids began anew), `beat` (nothing happened for "
-        "15 s), `end` (the server stops) and, with `live=true`, `writing`: what is new of the replies that models "
-        "write just now. These have no id and are not sent again; whoever connects gets first what was written so far.",
+        summary="Stream events as they happen (server-sent events). Each has an id, and a log line's JSON as its data; "
+        "`Last-Event-ID` resumes after it. Other event types: `resync` (ids restarted), `beat` (nothing happened for "
+        "15 s), `end` (the server stops) and, with `live=true`, `writing`: new text of replies being written. "
+        "`writing` events have no id and are not sent again; a new client first gets the text written so far.",
         query=FollowQuery,
         media="text/event-stream",
     ),

@@ -58,7 +58,7 @@ def list_lessons(context: AppContext, query: LessonsQuery) -> Lessons:
 def _near(context: AppContext, query: LessonsQuery) -> list[LessonRow]:
     """List the lessons closest to a text that pass the filter. Retired lessons are not found: they have no vector."""
     if query.text or query.offset:
-        raise BadQuery({"like": "stands alone: leave `text` and `offset` out"})
+        raise BadQuery({"like": "cannot be combined with `text` or `offset`: leave them out"})
     conn = context.database.reader()
     near = {(match.kind, match.item): match.similarity for match in context.memory().search(query.like, MOST_NEAR)}
     return [
@@ -125,7 +125,7 @@ def import_lessons(context: AppContext, body: LessonsIn) -> exchange.Taken:
     try:
         lessons = exchange.read(body.lines)
     except NotLessons as error:
-        raise BadBody(f"lines: nothing was taken\n{error}") from None
+        raise BadBody(f"lines: nothing was imported\n{error}") from None
     return wait_for(context.database.write(lambda conn: exchange.take(conn, lessons)))
 
 

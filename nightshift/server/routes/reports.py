@@ -42,8 +42,8 @@ class ReportDetail(ReportRow):
 class ReportsQuery(Query):
     """Selection of reports to list."""
 
-    limit: int = Field(20, ge=1, le=100, description="at most so many")
-    after: str | None = Field(None, max_length=40, description="the last name of the page before")
+    limit: int = Field(20, ge=1, le=100, description="maximum number of results")
+    after: str | None = Field(None, max_length=40, description="the last name of the previous page")
 
 
 class ReportIn(BaseModel):

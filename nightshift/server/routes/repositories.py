@@ -23,7 +23,7 @@ MAX_PATH = 4096
 class RepositoryQuery(Query):
     """Repository to show."""
 
-    repo: str = Field(min_length=1, max_length=MAX_PATH, description="the folder of its checkout")
+    repo: str = Field(min_length=1, max_length=MAX_PATH, description="the path of its checkout")
 
 
 class RepositoryChangeIn(BaseModel):
@@ -58,6 +58,6 @@ def change_repository(context: AppContext, body: RepositoryChangeIn) -> Reposito
     """Change the settings for the tasks of a repository: all given ones, or on an error (400) none."""
     if BY_HAND in body.changes:
         by_hand = format_command(f"repo-settings {shlex.quote(body.repo)} {BY_HAND}=RULE,RULE")
-        why = f"decides which code is let through: type {by_hand}"
+        why = f"decides which code is accepted: type {by_hand}"
         raise InvalidTask({BY_HAND: why})
     return context.repository_settings.change(body.repo, body.changes)

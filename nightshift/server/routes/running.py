@@ -118,7 +118,7 @@ def check_models(context: AppContext) -> ModelsChecked:
     try:
         return ModelsChecked(models=tuple(context.check_models().result(CHECK_WALL_S)))
     except TimeoutError:
-        raise Busy("a model takes its time to answer: look at the status in a moment") from None
+        raise Busy("a model is slow to answer: check the status in a moment") from None
 
 
 @routes.endpoint("POST", "/api/extra/{name}/install")

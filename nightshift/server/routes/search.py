@@ -25,7 +25,7 @@ LEAST_CHARS = 2
 class SearchQuery(Query):
     """Words to search for."""
 
-    q: str = Field("", max_length=200, description="words that must all be there; none gives the newest tasks")
+    q: str = Field("", max_length=200, description="words that must all occur; without any, the newest tasks")
 
 
 class TaskHit(Answer):

@@ -67,7 +67,7 @@ def _wait_for(work: Future[_T], wall_s: float) -> _T:
     try:
         return work.result(wall_s)
     except TimeoutError:
-        raise Busy("this takes longer than it should, and may still be done: look again in a moment") from None
+        raise Busy("this is taking longer than expected and may still complete: check again in a moment") from None
 
 
 def _writable(value: object, where: str = "changes", depth: int = 0) -> int:

@@ -43,5 +43,5 @@ def restart_worker(context: AppContext, name: str) -> Restart:
     try:
         done = context.restart(name).result(RESTART_WALL_S)
     except (TimeoutError, CancelledError):
-        raise Busy("the worker has not put its task down yet; look again in a moment") from None
+        raise Busy("the worker has not released its task yet; check again in a moment") from None
     return done

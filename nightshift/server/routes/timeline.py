@@ -27,7 +27,7 @@ MAX_PATH = 4096
 class TimelineQuery(Query):
     """Attempt to show in full."""
 
-    attempt: int | None = Field(None, ge=1, le=MOST_NUMBER, description="without it the newest")
+    attempt: int | None = Field(None, ge=1, le=MOST_NUMBER, description="default: the newest")
 
 
 class StepQuery(Query):
@@ -39,11 +39,11 @@ class StepQuery(Query):
 class DiffQuery(Query):
     """The states to compare."""
 
-    of: Literal["task", "iteration", "step"] = Field("task", description="what made the difference")
+    of: Literal["task", "iteration", "step"] = Field("task", description="what to compare before and after")
     attempt: int | None = Field(None, ge=1, le=MOST_NUMBER, description="for `iteration` and `step`")
     iteration: int | None = Field(None, ge=0, le=MOST_NUMBER, description="for `iteration`: against what was before it")
     step: int | None = Field(None, ge=0, le=MOST_NUMBER, description="for `step`")
-    path: str | None = Field(None, min_length=1, max_length=MAX_PATH, description="only this file, which may be longer")
+    path: str | None = Field(None, min_length=1, max_length=MAX_PATH, description="only this file, with a higher limit")
 
 
 class FileQuery(Query):
@@ -51,7 +51,7 @@ class FileQuery(Query):
 
     path: str = Field(min_length=1, max_length=MAX_PATH, description="its path in the repository")
     attempt: int | None = Field(None, ge=1, le=MOST_NUMBER, description="as it was in this attempt")
-    step: int | None = Field(None, ge=0, le=MOST_NUMBER, description="after this step of it")
+    step: int | None = Field(None, ge=0, le=MOST_NUMBER, description="after this step of the attempt")
 
 
 @routes.endpoint("GET", "/api/task/{task_id}/timeline")

@@ -113,7 +113,7 @@ class Host:
     def _run(self, sockets: list[socket.socket]) -> None:
         try:
             asyncio.run(self._serve(sockets))
-        except BaseException as error:  # noqa: BLE001  it is handed to who waits for the start, or logged
+        except BaseException as error:  # noqa: BLE001  passed to the thread that waits for the start, or logged
             if self._ready.done():
                 _log.exception("the server ended with an error")
             else:
@@ -123,7 +123,7 @@ class Host:
                 bound.close()
 
     async def _serve(self, sockets: list[socket.socket]) -> None:
-        from a2wsgi import WSGIMiddleware  # noqa: PLC0415  imported when first needed, as all below
+        from a2wsgi import WSGIMiddleware  # noqa: PLC0415  imported on first use, like those below
 
         from nightshift.server.app import create_app  # noqa: PLC0415  Flask
         from nightshift.server.metrics import Metrics  # noqa: PLC0415  prometheus_client

@@ -149,13 +149,13 @@ class Forking:
     def _model(self, wanted: str, field: str = "model") -> str:
         """Return the label of the requested backend, `backend=model`."""
         if self._models is None:
-            raise InvalidTask({field: "the daemon knows which models there are; start it, or leave this out"})
+            raise InvalidTask({field: "only a running daemon knows which models exist; start it, or leave this out"})
         names = {label_of(each): each for each in self._models}
         for label, each in names.items():
             if wanted in {label, each.name, each.model}:
                 return label
         labels = ", ".join(names) or "none"
-        raise InvalidTask({field: f"{wanted!r} is none of the configured backends, which are: {labels}"})
+        raise InvalidTask({field: f"{wanted!r} is not one of the configured backends: {labels}"})
 
 
 def label_of(model: ModelStatus) -> str:

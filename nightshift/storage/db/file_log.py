@@ -178,7 +178,7 @@ class FileLog:
     def _fail(self, error: Exception, lines: int) -> None:
         if not self._missing:
             why = getattr(error, "strerror", None) or error
-            self._report(f"{self._path} cannot be written ({why}); the database goes on keeping every event")
+            self._report(f"{self._path} cannot be written ({why}); the database still keeps every event")
         self._missing += lines
         self._file.close()
 

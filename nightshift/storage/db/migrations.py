@@ -118,7 +118,7 @@ def pending(conn: Connection, path: Path) -> list[str]:
     lacking = [name for name in names if name not in applied]
     if unknown := sorted(applied - set(names)):
         if lacking:
-            raise StoreDamaged(f"{path}: its record of migrations is damaged: {', '.join(unknown)} is none of them")
+            raise StoreDamaged(f"{path}: its record of migrations is damaged: {', '.join(unknown)} is unknown")
         raise StoreTooNew(
             f"{path}: was written by a newer Nightshift (it has {', '.join(unknown)}); "
             "update this program, or use another database"

@@ -110,7 +110,7 @@ class Restored:
         parts = (
             ("task {}, to be submitted again", titled),
             ("what task {} did since the backup", self.uncertain),
-            ("task {}, which failed since it depends on one of these", self.failed),
+            ("task {}, which failed because it depends on one of these", self.failed),
             ("{} pages or rows that could not be read", [self.unreadable] if self.unreadable else []),
         )
         return (
@@ -214,12 +214,12 @@ def _check(conn: Connection, path: Path) -> Iterator[str]:
         with closing(migrations.fresh()) as new:
             columns, wanted = _columns(conn), _columns(new)
         for name in (name for name in wanted if columns.get(name) != wanted[name]):
-            yield f"the columns of {name} are not those that it was made with"
+            yield f"the columns of {name} differ from those that it was created with"
     lines = [str(row[0]) for row in conn.execute("PRAGMA integrity_check(20)")]
     if lines != ["ok"]:
         yield from lines
     elif strays := conn.execute("SELECT COUNT(*) FROM pragma_foreign_key_check").fetchone()[0]:
-        yield f"{strays} rows name others that are not there"
+        yield f"{strays} rows refer to rows that do not exist"
     elif _tables(conn):
         yield from check_rows(conn)
 
@@ -284,7 +284,7 @@ def check_rows(conn: Connection) -> Iterator[str]:
     if any(row["name"] == "digest" for row in conn.execute("PRAGMA table_info(task_specs)")):
         differs = _SPEC_DIFFERS.format(schema="main")
         yield from _count(conn, f"main.tasks t WHERE {differs}", "tasks that differ from their specification")
-    yield from _count(conn, f"main.tasks t WHERE {_NEEDS_DIFFER}", "tasks that differ from what they depend on")
+    yield from _count(conn, f"main.tasks t WHERE {_NEEDS_DIFFER}", "tasks that differ from their stored dependencies")
 
 
 def _count(conn: Connection, query: str, name: str) -> Iterator[str]:

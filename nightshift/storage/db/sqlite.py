@@ -76,7 +76,7 @@ def store_error(error: Error, path: Path) -> StoreError:
     if code in {READONLY, PERM}:
         return StoreReadOnly(f"{path}: may not be written, or its disk is read-only ({text})")
     if code in {IOERR, CANTOPEN, NOMEM}:
-        return StoreUnready(f"{path}: the disk does not do its work ({text})")
+        return StoreUnready(f"{path}: the disk reports errors ({text})")
     return StoreError(f"{path}: {text}")
 
 

@@ -237,7 +237,7 @@ class StepStore:
         try:
             return decode(AttemptState, text) if text else None
         except ValueError as error:  # a version with other names wrote it
-            log.warning("what went on from state %s starts anew, it cannot be read: %s", digest[:12], error)
+            log.warning("work from state %s starts again, the state cannot be read: %s", digest[:12], error)
             return None
 
     def timeline(self, task_id: int) -> list[StepRow]:

@@ -187,7 +187,7 @@ class EmbeddingSpaces:
         self._rest_until = None
         if self._describe(name):
             self._db.write(lambda conn: keep_only(conn, name)).result()
-            self._events.emit(Kind.EMBEDDER_READY, f"memories are found by {name} now")
+            self._events.emit(Kind.EMBEDDER_READY, f"lessons are now found by {name}")
 
     def _describe(self, description: str) -> bool:
         """Change the description shown to the owner; return False if it was the same already."""

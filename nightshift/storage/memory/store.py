@@ -141,7 +141,7 @@ class LongTermMemory:
             if not rows.retire(conn, kind, item, "owner", at):
                 return False
             forget_vectors(conn, [(kind, item)])
-            self._report(Kind.LESSON_RETIRED, kind, item, "retires: its owner wants it so")
+            self._report(Kind.LESSON_RETIRED, kind, item, "is retired by its owner")
             return True
 
         return self._db.write(job)
@@ -153,7 +153,7 @@ class LongTermMemory:
         def job(conn: Connection) -> bool:
             if not rows.restore(conn, kind, item, at):
                 return False
-            self._report(Kind.LESSON_RESTORED, kind, item, "is used again: its owner wants it so")
+            self._report(Kind.LESSON_RESTORED, kind, item, "is used again, as its owner asked")
             return True
 
         return self._db.write(job)

@@ -37,7 +37,7 @@ def list_used(home: Home, repo: str) -> tuple[Benchmarked, ...]:
 def test_nothing_is_taken_over_unasked_and_the_table_says_what_would_be(home: Home, repo: str) -> None:
     shown = home.cli("bench", "use", repo)
     assert (shown.code, list_used(home, repo)) == (Exit.OK, ())
-    assert "Nothing was changed; --yes takes this over" in shown.out
+    assert "Nothing was changed; --yes applies this" in shown.out
     (row,) = [line for line in shown.out.splitlines() if "cloud=coder" in line]
     for words in ("tools", "15 of 20 (53 % to 89 %)", "6", "surely solves 53 %, plain 11 %"):
         assert words in row
@@ -51,7 +51,7 @@ def test_it_is_taken_over_shown_and_taken_back(home: Home, repo: str) -> None:
     answer = home.cli("bench", "use", repo, "--json").json
     assert answer["used"] == answer["found"]
     assert "In use for the tasks" in home.cli("bench", "use", repo).out
-    assert "says nothing of its tasks any more" in home.cli("bench", "use", repo, "--off").out
+    assert "no longer affects its tasks" in home.cli("bench", "use", repo, "--off").out
     assert list_used(home, repo) == ()
     assert "nothing was in use" in home.cli("bench", "use", repo, "--off").out
 

@@ -50,7 +50,7 @@ def test_a_commit_without_evidence_or_no_commit_at_all_is_exit_code_4(home: Home
     unknown = home.cli("--verify", "no-such-branch", "--repo", str(repo), "--json")
     assert (unknown.code, json.loads(unknown.err)["error"]) == (
         4,
-        f"{repo} has no branch, tag or commit 'no-such-branch', and none that begins so",
+        f"{repo} has no branch, tag or commit 'no-such-branch', and none that begins with it",
     )
     nowhere = home.cli("verify", "HEAD")
     assert nowhere.code == 4

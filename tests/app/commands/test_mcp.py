@@ -65,6 +65,6 @@ def test_a_daemon_that_starts_and_ends_meanwhile_is_found_by_the_next_call(home:
         return heard
 
     down, up, again = list_used(home, use)
-    assert "the daemon is not running, and this needs it" in down
-    assert "no daemon is behind this server" in up, "the server of these tests has no memory"
+    assert "the daemon is not running, and this command needs it" in down
+    assert "this server runs without a daemon" in up, "the server of these tests has no memory"
     assert again == down

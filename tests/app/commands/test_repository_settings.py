@@ -43,7 +43,7 @@ def test_steps_for_another_agent_are_shown_as_the_draft_of_a_setup_script(home: 
     steps = "jobs: {copilot-setup-steps: {steps: [{run: make tools}, {uses: actions/checkout@v5}]}}\n"
     folder = tmp_path.with_name(f"{tmp_path.name}-steps")
     out = home.cli("--repo-settings", str(make_repo(folder, {".github/workflows/copilot-setup-steps.yml": steps}))).out
-    _, _, draft = out.partition("Steps for another agent are never run")
+    _, _, draft = out.partition("Setup steps for another agent are never run")
     assert [line.strip() for line in draft.splitlines()[1:5]] == [
         "#!/bin/bash", "set -e", "make tools", "# left out: actions/checkout@v5",
     ]  # fmt: skip
@@ -59,7 +59,7 @@ def test_json_has_every_value_and_every_found_command(home: Home, repo: str) -> 
 
 @pytest.mark.parametrize(("word", "message"), [
     ("wall_s=x", "wall_s: Input should be a valid number"), ("review=maybe", "on or off"), ("review", "NAME=VALUE"),
-    ("test_command=make 'x", "No closing quotation"), ("colour=red", "there is no such setting"),
+    ("test_command=make 'x", "No closing quotation"), ("colour=red", "a repository has no such setting"),
 ])  # fmt: skip
 def test_what_cannot_be_understood_is_refused_with_its_name(home: Home, repo: str, word: str, message: str) -> None:
     refused = home.cli("--repo-settings", repo, word)

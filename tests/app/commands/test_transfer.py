@@ -101,7 +101,7 @@ def test_a_faulty_file_is_refused_whole_with_each_fault(home: Home, tmp_path: Pa
         (("--export-memory", "/proc/x/y"), 1, "/proc/x/y cannot be written"),
         (("--export-memory", ""), 1, "a file without a name cannot be written"),
         (("--export-training", "/proc/x/y"), 1, "/proc/x/y cannot be written"),
-        (("--export-memory", "a", "--import-memory", "b"), 2, "cannot be asked for together"),
+        (("--export-memory", "a", "--import-memory", "b"), 2, "cannot be combined"),
     ],
 )
 def test_what_cannot_be_read_or_written_is_named(

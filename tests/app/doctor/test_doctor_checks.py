@@ -123,7 +123,7 @@ def test_an_owner_is_told_what_the_page_has_set_and_where_it_overrules_the_file(
     assert graves(findings)["settings.overrides.yaml"] is Grade.WARNING
     assert "hush" not in str(findings)
     (home.path / "settings.overrides.yaml").write_text("sandbox: process\n")
-    assert "config.yaml alone" in look(check_settings(check_context(home.path)), "settings.overrides.yaml").text
+    assert "only be changed in config" in look(check_settings(check_context(home.path)), "settings.overrides.yaml").text
 
 
 def test_a_token_that_can_be_guessed_is_told(home: Home) -> None:
@@ -235,7 +235,7 @@ def test_a_daemon_that_answers_tells_what_holds_it(home: Home) -> None:
     assert "late" in look(findings, "health").text
     held = look(findings, "hold")
     assert "holiday" in held.text
-    assert held.mend.startswith("it goes on ")
+    assert held.mend.startswith("it continues ")
 
 
 @pytest.mark.parametrize("whose", ["owner", "daemon"])
@@ -301,7 +301,7 @@ def test_a_workspace_with_everything_wrong(home: Home) -> None:
 def test_a_sandbox_that_holds_and_one_that_does_not_isolate(home: Home) -> None:
     findings = list(backends.check_sandbox(with_settings(home, sandbox="bubblewrap")))
     assert look(findings, "sandbox").grade is Grade.OK
-    assert "failed, as they should" in look(findings, "self-test").text
+    assert "escape attempts blocked" in look(findings, "self-test").text
     weak = list(backends.check_sandbox(with_settings(home, sandbox="process")))
     assert look(weak, "sandbox").grade is Grade.WARNING
     assert [each for each in weak if each.what == "self-test" and each.grade is Grade.WARNING]
@@ -344,7 +344,7 @@ def test_a_broken_inbox_is_told_line_by_line(home: Home) -> None:
     refused = look(machine.check_intake(whom), "tasks.yaml")
     assert (refused.grade, refused.text) == (Grade.FAULT, "3:22: repo: there is no folder /nope")
     whom.settings.tasks_file.write_text("tasks:\n  - fine\n")
-    assert look(machine.check_intake(whom), "tasks.yaml").text == "1 entry, all of them good"
+    assert look(machine.check_intake(whom), "tasks.yaml").text == "1 entry, all of them valid"
 
 
 def test_a_clock_that_was_set_back(used: Home) -> None:

@@ -56,7 +56,7 @@ def test_a_case_can_be_written_as_what_a_person_would_send(sent: dict[str, Any])
         ({"call": "f", "expect": 1}, "module.function"),
         ({"call": "a:b:c", "expect": 1}, "module.function"),
         ({"call": "os.system('x')", "expect": 1}, "module.function"),
-        ({"call": "a.f", "args": [{"literal": "open('x')"}], "expect": 1}, "is no literal"),
+        ({"call": "a.f", "args": [{"literal": "open('x')"}], "expect": 1}, "is not a literal"),
         ({"call": "a.f", "expect": 1, "raises": "ValueError"}, "not both"),
         ({"call": "a.f", "raises": "not a name"}, "pattern"),
         ({"call": "a.f", "raises": "E", "tolerance": 0.1}, "tolerance"),
@@ -82,7 +82,7 @@ def test_an_oracle_in_one_text_stands_for_the_module_that_is_called() -> None:
 @pytest.mark.parametrize(
     ("more", "hint"),
     [
-        ({"oracle": "def f(:"}, "is no Python"),
+        ({"oracle": "def f(:"}, "is not valid Python"),
         ({"oracle": {"../a.py": ""}}, "relative"),
         ({"oracle": "x = 1", "language": "javascript"}, "Python"),
     ],
@@ -122,5 +122,5 @@ def test_short_cases_of_long_values_count_as_long_as_these() -> None:
 
 def test_an_oracle_that_no_parser_can_hold_is_refused() -> None:
     for text in ("x = " + "-" * 900_000 + "1", "x = " + "(" * 10_000, "x = a" + ".b" * 300_000):
-        with pytest.raises(InvalidTask, match="is no Python"):
+        with pytest.raises(InvalidTask, match="is not valid Python"):
             spec({"call": "a.f", "args": [1]}, oracle=text)

@@ -188,5 +188,5 @@ def test_tools_of_servers_are_named_with_their_server_and_need_a_model_that_uses
 
 
 def test_packages_are_refused_where_nothing_would_install_them() -> None:
-    with pytest.raises(InvalidTask, match="packages are for tasks in Python"):
+    with pytest.raises(InvalidTask, match="packages are only for tasks in Python"):
         parse_spec({"description": "add", "language": "javascript", "packages": ["lodash"]})

@@ -33,7 +33,7 @@ WORTH = [
     (event(Kind.BACKUP_FAILED, Level.ERROR), "trouble", "The database could not be backed up"),
     (event(Kind.DISK_LOW, Level.WARNING), "trouble", "The disk is nearly full"),
     (event(Kind.HELD_BACK, source="review"), "trouble", "Commits wait to be read"),
-    (event(Kind.WORKER_ERROR, Level.ERROR, chore="backup"), "trouble", "Something failed inside"),
+    (event(Kind.WORKER_ERROR, Level.ERROR, chore="backup"), "trouble", "An internal error occurred"),
     (event(Kind.MODEL_DOWN, Level.ERROR), "trouble", "No model answers"),
     (event(Kind.ENVIRONMENT_FAILED, Level.ERROR), "trouble", "A part of a repository's environment cannot be made"),
     (event(Kind.ENVIRONMENT_USED), "needs_you", "A repository's environment is used for the first time"),

@@ -137,7 +137,7 @@ def test_a_corrected_entry_replaces_its_waiting_task(intake: Intake, before: str
     )
     new = max(open_tasks)
     assert f"task {new} replaces task 1, which had not begun" in messages[0]
-    assert (intake.queue.get(1).status, intake.queue.get(1).reason) == (Status.CANCELLED, f"task {new} is in its place")
+    assert (intake.queue.get(1).status, intake.queue.get(1).reason) == (Status.CANCELLED, f"task {new} replaces it")
     assert all(set(task.spec.depends_on) <= {new} for task in open_tasks.values())
     intake.inbox = intake.begin()
     assert intake.read(TASKS.format(after)) == [f"tasks.yaml: 0 new of {len(entries)} entries"]
@@ -173,7 +173,7 @@ def test_a_task_cannot_take_the_place_of_what_it_waits_for(intake: Intake) -> No
         "- {description: c, depends_on: [b]}"
     )
     messages = intake.read("tasks:\n- {description: a, key: a, depends_on: [3]}")
-    assert "depends_on: task 3 waits for task 1, in whose place this one would be" in messages[-1]
+    assert "depends_on: task 3 waits for task 1, which this one would replace" in messages[-1]
     assert intake.queue.get(1).status is Status.QUEUED
 
 
@@ -261,7 +261,7 @@ def test_the_neighbours_of_a_bad_entry_are_queued_and_it_is_once_it_is_mended(in
     fault = "tasks.yaml:3:20: priority: Input should be a valid integer"
     assert intake.read(MIXED) == ["tasks.yaml: 2 new of 3 entries", fault]
     assert intake.tasks() == ["a", "c"]
-    assert intake.inbox.notices() == (f"{fault} (the entry waits until this is mended)",)
+    assert intake.inbox.notices() == (f"{fault} (the entry waits until this is fixed)",)
     intake.inbox = Inbox(intake.queue, intake.events.append)  # as after a restart
     assert intake.read(MIXED) == ["tasks.yaml: 0 new of 3 entries", fault]
     assert intake.read(MIXED.replace("high", "2")) == ["tasks.yaml: 1 new of 3 entries"]
@@ -282,7 +282,7 @@ def test_a_file_that_is_no_yaml_holds_up_everything_and_says_so(intake: Intake) 
     intake.inbox.refuse(caught.value.faults)
     (notice,) = intake.inbox.notices()
     assert notice.startswith("tasks.yaml:4:1: ")
-    assert notice.endswith("(none of its entries counts until this is mended)")
+    assert notice.endswith("(none of its entries is used until this is fixed)")
     intake.read("tasks: [a]")
     assert intake.inbox.notices() == ()
 

@@ -209,7 +209,7 @@ def test_a_text_that_yaml_reads_otherwise_is_a_fault_that_asks_for_quotes(entry:
 
 def test_other_comments_behind_a_text_are_told() -> None:
     reading = read_tasks("tasks:\n  - Do it  # now\n  - {description: b, priority: 2}  # or never\n  - |\n    c # d\n")
-    assert reading.notices == ("line 2: '# now' is a comment, and no part of the task",)
+    assert reading.notices == ("line 2: '# now' is a comment, and not part of the task",)
     assert [entry.spec.description for entry in reading.entries] == ["Do it", "b", "c # d"]
 
 

@@ -97,7 +97,7 @@ def test_what_another_node_works_on_keeps_its_words_and_its_owner_is_told(make_n
     first.turn()
     assert first.queue.get(task_id).spec.description == "one"
     assert queue.get(first.number(task_id)).title == "one"
-    until(lambda: "the new words were not taken" in first.read_messages())
+    until(lambda: "the new description was not accepted" in first.read_messages())
 
 
 def test_words_that_were_said_on_another_node_hold_where_the_task_came_from(make_node: MakeNode) -> None:
@@ -114,7 +114,7 @@ def test_words_that_were_said_on_another_node_hold_where_the_task_came_from(make
 def test_what_the_hub_could_not_give_to_others_is_refused_at_once(make_node: MakeNode) -> None:
     node = make_node("a")
     task_id = node.submit("one")
-    with pytest.raises(InvalidTask, match="only this machine can do"):
+    with pytest.raises(InvalidTask, match="only this machine could do"):
         node.queue.revise(task_id, TaskSpec(description="two", mcp=("a.b",))).result()
     assert node.queue.get(task_id).spec.description == "one"
 

@@ -54,7 +54,7 @@ def test_commits_after_a_model_s_cutoff_stand_apart_and_an_unknown_cutoff_is_sai
     ].after_cutoff == Share(0, 0)
     text = render(benchmark_report)
     assert f"| `weak` |    {cutoff} | 6 of 10 (60 %) |" in text
-    assert "Not known of `large`" in text
+    assert "The training cutoff is not known for `large`" in text
 
 
 def test_each_two_arms_are_compared_on_the_items_that_both_worked_on() -> None:

@@ -111,7 +111,7 @@ def test_a_result_needs_its_item_and_its_arm(store: BenchmarkStore) -> None:
 def test_an_arm_keeps_its_name(store: BenchmarkStore) -> None:
     store.add_arm(ARM)
     store.add_arm(ARM)
-    with pytest.raises(BenchmarkError, match="memory False, not True; give it another name"):
+    with pytest.raises(BenchmarkError, match="memory False, not True; use another name"):
         store.add_arm(replace(ARM, memory=True))
 
 

@@ -118,7 +118,7 @@ async def test_tests_that_miss_what_nothing_tells_of_make_no_item(bench: Bench, 
     )  # fmt: skip
     (dropped,) = await bench.validate(shop)
     assert isinstance(dropped, Dropped)
-    assert (Filter[dropped.filter], dropped.reason) == (Filter.NAMES, "nothing tells of taxes")
+    assert (Filter[dropped.filter], dropped.reason) == (Filter.NAMES, "nothing mentions taxes")
 
 
 async def test_validation_stops_after_so_many_items_and_goes_on(bench: Bench, shop: Shop) -> None:

@@ -216,7 +216,7 @@ def test_a_case_file_that_cannot_be_read_any_more_starts_the_attempt_anew(
     odd = store.db.write(lambda conn: artifacts.put(conn, '{"phase": "DREAMING"}')).result()
     store.db.write(lambda conn: conn.execute("UPDATE steps SET work = ?", (odd,))).result()
     assert store.steps.last_work(task.id, 1) is None
-    assert "starts anew" in caplog.text
+    assert "starts again" in caplog.text
 
 
 # Work with tools.

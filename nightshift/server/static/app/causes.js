@@ -45,7 +45,7 @@ function Settle({cause, span, onDone, close}) {
     if (!why) close();
   };
   return html`<form class="settle" onSubmit=${send} aria-label="Resolve this cause">
-    <${Field} as="textarea" rows="2" label="Note" maxlength="4000" value=${form.note} onInput=${change('note')} hint="Added to the words of each task, which it overrides." />
+    <${Field} as="textarea" rows="2" label="Note" maxlength="4000" value=${form.note} onInput=${change('note')} hint="Added to the text of each task; it overrides the task." />
     <div class="row">
       <${Field} label="Allow a package" value=${form.package} onInput=${change('package')} spellcheck="false" autocomplete="off"
         hint=${cause.module ? 'The module that was missing; change it if its package has another name.' : undefined} />

@@ -11,7 +11,7 @@ async function copy(text) {
     await navigator.clipboard.writeText(text);
     toast('Copied.');
   } catch {
-    toast('The browser does not let this page copy; mark the text instead.', 'bad');
+    toast('The browser does not let this page copy; select the text instead.', 'bad');
   }
 }
 

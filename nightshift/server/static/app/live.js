@@ -11,12 +11,12 @@ import {after, here, parse, root} from './boot.js';
 import {forget, frames, write} from './live_text.js';
 import {signal} from './ui.js';
 
-const NAME = `nightshift-live ${root}`; // another daemon may be below another path
+const NAME = `nightshift-live ${root}`; // another daemon may use another path
 const STREAM = here('/api/logs/stream?live=true');
 const RING = 1000;
 const RETRY_MS = 2000;
 const LOOK_MS = 5_000;
-const SILENCE_MS = 40_000; // the server beats each 15 s
+const SILENCE_MS = 40_000; // the server sends a beat every 15 s
 
 /** `connecting`, `live` or `reconnecting`. */
 export const connection = signal('connecting');

@@ -11,5 +11,5 @@ const label = (model) => (model.model ? `${model.name}=${model.model}` : model.n
  * settings
  */
 export const ModelField = ({value, onChange, hint}) => html`<${Field} as="select" label="Model" value=${value} onChange=${onChange} hint=${hint}>
-  <option value="">as the settings say</option>
+  <option value="">as in the settings</option>
   ${(status.data?.models ?? []).map((model) => html`<option value=${label(model)}>${label(model)}${model.available ? '' : ' (not available now)'}</option>`)}<//>`;

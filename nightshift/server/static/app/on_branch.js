@@ -18,7 +18,7 @@ const nameOf = (commit) => (commit.subject ? `“${commit.subject}”` : `the co
 
 async function sendIntegrate(commit, force) {
   const done = post(`/api/task/${commit.task_id}/integrate`, {force});
-  toast(force ? 'Integrating it.' : 'Integrating it; where there is newer work, its tests run first.');
+  toast(force ? 'Integrating it.' : 'Integrating. If there is newer work, its tests run first.');
   const answer = await done;
   status.reload();
   return answer;
@@ -32,7 +32,7 @@ async function sendIntegrate(commit, force) {
 export async function integrate(commit, reload) {
   const isSure = await confirmed({
     title: `Integrate ${nameOf(commit)}?`,
-    text: html`It is put on top of ${commit.target ? html`<code>${commit.target}</code>` : 'its base branch'}. If that has newer work, its tests run together with it first.${
+    text: html`It is put on top of ${commit.target ? html`<code>${commit.target}</code>` : 'its base branch'}. If that has newer work, the tests run on both together first.${
       commit.label === 'draft' ? html` <b>It is a draft:</b> it did not pass when it was made.` : null}`,
     no: LEAVE,
     yes: 'Integrate',
@@ -40,7 +40,7 @@ export async function integrate(commit, reload) {
   if (!isSure) return;
   let answer = await sendIntegrate(commit, false);
   if (answer.data?.fields?.force) {
-    const [why] = answer.data.error.split('\n'); // the rest tells how to force it on the command line
+    const [why] = answer.data.error.split('\n'); // the other lines say how to force it on the command line
     if (!await confirmed({title: 'It was not integrated', text: why, no: LEAVE, yes: 'Integrate without a run', danger: true})) return;
     answer = await sendIntegrate(commit, true);
   }
@@ -58,7 +58,7 @@ export async function integrate(commit, reload) {
 export async function discard(commit, reload) {
   const isSure = await confirmed({
     title: `Discard ${nameOf(commit)}?`,
-    text: html`The branch <code>${commit.branch}</code> is removed. You are told the command that makes it again.`,
+    text: html`The branch <code>${commit.branch}</code> is removed. You will get a command that restores it.`,
     no: 'Keep the branch',
     yes: 'Discard',
     danger: true,
@@ -68,7 +68,7 @@ export async function discard(commit, reload) {
   status.reload();
   if (!answer.ok) return toast(html`<${Lined} text=${answer.data.error ?? fault(answer)} />`, 'bad');
   const {undo, is_at_remote: isAtRemote} = answer.data;
-  toast(html`Discarded. This makes the branch again: <code>${undo}</code><${Copy} text=${undo} what="the command" />${
+  toast(html`Discarded. This restores the branch: <code>${undo}</code><${Copy} text=${undo} what="the command" />${
     isAtRemote ? ' The remote still has it.' : ''}`, 'good', UNDO_MS);
   return reload?.();
 }

@@ -27,7 +27,7 @@ function Waiting({parked: {count, first}}) {
   const more = count - first.length;
   return html`<a href="/tasks?status=scheduled">${counted(count, 'task waits', 'tasks wait')}</a> for one${' '}
     (${first.map((id, at) => html`${at ? ', ' : ''}<a href=${`/task/${id}`}>#${id}</a>`)}${more ? ` and ${more} more` : ''})
-    and ${count === 1 ? 'goes' : 'go'} on by ${count === 1 ? 'itself' : 'themselves'}.`;
+    and ${count === 1 ? 'continues' : 'continue'} by ${count === 1 ? 'itself' : 'themselves'}.`;
 }
 
 const Test = () => html`<${Button} sends kind="main" onClick=${test}>Test connection<//>`;
@@ -36,8 +36,8 @@ const Details = ({models}) => models.map((each) => html`<p class="hint" key=${na
 function Invitation({models}) {
   return html`<section class="notice invitation" aria-label="Connect a model">
     <div><h2>Connect a model</h2>
-      <p>The built-in engine mends Python code whose tests fail. Every other task waits for a model.</p>
-      <ul><li><b>Ollama on this machine</b>: start it and pull a model; nothing else is to be set.</li>
+      <p>The built-in engine repairs Python code whose tests fail. Every other task waits for a model.</p>
+      <ul><li><b>Ollama on this machine</b>: start it and pull a model; no setting is needed.</li>
         <li><b>A key</b>: set <code>OPENAI_API_KEY</code>, <code>ANTHROPIC_API_KEY</code> or <code>GEMINI_API_KEY</code> before the start.</li>
         <li><b>A GGUF file</b>: give its path in the <a href="/settings">settings</a>.</li></ul>
       <details><summary>Tried so far</summary><${Details} models=${models} /></details></div>
@@ -57,7 +57,7 @@ export function Outage() {
   const since = models.map((each) => each.since).filter(Boolean).sort().at(-1);
   const next = models.map((each) => each.next_check_at).filter(Boolean).sort()[0];
   return html`<section class="notice outage" aria-label="No model answers">
-    <div><p><b>No model answers${since ? html` for <${Span} since=${since} />` : '.'}</b>
+    <div><p><b>No model ${since ? 'has answered' : 'answers'}${since ? html` for <${Span} since=${since} />` : '.'}</b>
         ${since ? html` <span class="hint">since <${Moment} at=${since} form="short" />${next ? html`, next check <${Moment} at=${next} />` : null}</span>` : null}</p>
       <p><${Waiting} parked=${report.parked} /></p>
       <${Details} models=${models} /></div>

@@ -119,7 +119,7 @@ function choose(item) {
   if (item.href) {
     remember(item);
     go(item.href);
-  } else setTimeout(item.run); // when the dialog has given the focus back
+  } else setTimeout(item.run); // after the dialog has returned the focus
 }
 
 /** Run the chosen item. Waits for the search of the last input, because Enter may be pressed earlier. */
@@ -138,7 +138,7 @@ function pressed(event, items) {
     event.preventDefault();
     enter();
   } else if (event.key === 'Escape') {
-    event.preventDefault(); // a browser would only empty the field
+    event.preventDefault(); // by default the browser would only clear the field
     close();
   } else if (step && items.length) {
     event.preventDefault();

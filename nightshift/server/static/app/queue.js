@@ -32,7 +32,7 @@ function Why({task}) {
     return html`waits for ${task.waits_for.map((id, at) => html`${at ? ', ' : ''}<a href=${`/task/${id}`}>#${id}</a>`)}`;
   }
   if (task.status === 'shared') return html`the hub decides which node does it`;
-  const why = firstLine(task.cause) || 'as it was asked for';
+  const why = firstLine(task.cause) || 'as requested';
   return task.not_before ? html`starts <${Moment} at=${task.not_before} />: ${why}` : html`starts when a model answers: ${why}`;
 }
 
@@ -152,7 +152,7 @@ function Rows({list, label, choosable}) {
     return {key: COLUMNS_OF[sort] ?? sort, down: way === 'desc'};
   });
   const shown = useMemo(() => columns((task, by) => { menu.value = {task, by}; }), []);
-  useEffect(() => { // what is not seen any more is not acted on
+  useEffect(() => { // never act on rows that are no longer shown
     all.value = false;
     chosen.value = new Set();
   }, [list.wanted.value]);

@@ -9,7 +9,7 @@ import {counted} from './text.js';
 import {UNDO_MS, toast} from './toasts.js';
 import {html} from './ui.js';
 
-const SLICE = 500; // the most that one request acts on
+const SLICE = 500; // maximum of one request
 const REASONS = 3;
 
 /** Statuses that allow each action; the API refuses the action for others. */
@@ -21,9 +21,9 @@ export const FITTING = {
 
 const TOLD = {cancel: ['Cancel', 'cancelled'], retry: ['Retry', 'queued again'], prioritise: ['Prioritise', 'prioritised']};
 const REMARK = {
-  cancel: 'A task that runs ends at its next safe point.',
-  retry: 'They are retried from the beginning, as a new attempt; what waits for a time goes on now.',
-  prioritise: 'Those with a higher priority start sooner.',
+  cancel: 'A running task ends at its next safe point.',
+  retry: 'They are retried from the beginning, as a new attempt; scheduled tasks continue now.',
+  prioritise: 'Tasks with a higher priority start sooner.',
 };
 
 /**
@@ -41,13 +41,13 @@ export function offerUndo(said, path, body, after = undefined) {
 export async function cancelOne(task) {
   const id = task.task_id;
   const runs = task.status === 'running';
-  const lost = runs ? 'It ends at its next safe point.' : task.attempt ? 'What it has done so far is given up.' : 'It has not started.';
+  const lost = runs ? 'It ends at its next safe point.' : task.attempt ? 'Its work so far is discarded.' : 'It has not started.';
   const sure = await confirmed({
     title: `Cancel task ${id}?`, yes: 'Cancel task', no: runs ? 'Keep running' : 'Keep task', danger: true,
     text: `${lost} Subtasks and tasks that depend on it end with it. It can be retried later, from the beginning.`,
   });
   if (!sure) return;
-  const said = `Task ${id} is ${runs ? 'to end at its next safe point' : 'cancelled'}.`;
+  const said = `Task ${id} ${runs ? 'will end at its next safe point' : 'is cancelled'}.`;
   const canUndo = isUntouched(task);
   const answer = await act(`/api/task/${id}/cancel`, canUndo ? '' : said);
   if (answer.ok && canUndo) offerUndo(said, `/api/task/${id}/retry`);
@@ -104,7 +104,7 @@ async function numberFor(title) {
 
 async function sureOf(action, title, {matched, fitting}) {
   const rest = matched - fitting;
-  const text = `${REMARK[action]}${rest ? ` ${counted(rest, 'other one')} of those chosen cannot be.` : ''}`;
+  const text = `${REMARK[action]}${rest ? ` ${counted(rest, 'other chosen task')} cannot be.` : ''}`;
   const kept = action === 'cancel' ? {no: 'Keep them', danger: true} : {no: 'Leave them'};
   return await confirmed({title, text, yes: title.replace('?', ''), ...kept}) ? {} : null;
 }

@@ -11,7 +11,7 @@ function Search({list}) {
   const timer = useRef(0);
   const {q} = list.wanted.value;
   const want = (text) => text !== list.wanted.peek().q && list.want({q: text});
-  useEffect(() => { // the list was cleared, not the field
+  useEffect(() => { // the list was cleared elsewhere, not in the field
     if (document.activeElement !== box.current) box.current.value = q;
   }, [q]);
   const typed = ({target}) => {

@@ -7,7 +7,7 @@ import {batch, signal} from './ui.js';
 export const STATUSES = ['running', 'waiting', 'queued', 'scheduled', 'blocked', 'shared', 'failed', 'done', 'cancelled'];
 
 const PAGE = 50;
-const SLICE = 500; // the most that the API gives at once
+const SLICE = 500; // maximum of one request to the API
 const PLAIN = {status: [], q: '', kind: '', repo: '', since: '', until: '', sort: 'id', order: 'desc'};
 
 /**

@@ -6,7 +6,7 @@ import {UNDO_MS, toast} from './toasts.js';
 import {html} from './ui.js';
 
 const PATH = '/api/commits/reviewed';
-const SLICE = 500; // the most that one request takes back
+const SLICE = 500; // maximum of one request
 
 async function takeBack(ids) {
   for (let at = 0; at < ids.length; at += SLICE) {

@@ -50,13 +50,13 @@ function followConnection() {
     seen = value;
     toast(`The connection was lost for ${elapsed(value.awayS)}; ${counted(value.lines, 'line')} caught up.`);
   });
-  onResync(() => toast('The log was restarted and was read again.'));
+  onResync(() => toast('The log was restarted and has been reloaded.'));
 }
 
 /** A note below the page, so that nothing moves: the data may be outdated. */
 const Away = () => (isAway()
-  ? html`<p class="away" role="status">The daemon does not answer. What you see is what was known last, and nothing can be changed;
-      the page goes on by itself when it is back. <code>${typed('status')}</code> tells more.</p>` : null);
+  ? html`<p class="away" role="status">The daemon does not answer. You see the last known state, and nothing can be changed;
+      the page continues by itself when the daemon is back. <code>${typed('status')}</code> shows more.</p>` : null);
 
 function bindKeys() {
   const places = [...document.querySelectorAll('.top nav a')].map((link) => (

@@ -12,7 +12,7 @@ const POLL_MS = 30_000;
 /** True if the daemon does not answer. */
 export const isAway = () => connection.value === 'reconnecting';
 
-const OFFLINE = {state: 'offline', text: 'Offline', why: 'The daemon does not answer; the page goes on by itself when it is back.', until: null};
+const OFFLINE = {state: 'offline', text: 'Offline', why: 'The daemon does not answer; the page continues by itself when it is back.', until: null};
 
 /** Return the daemon's overall state (`core/status.py`), or `OFFLINE` if it does not answer; null at first. */
 export const overall = () => (isAway() ? OFFLINE : status.data?.overall ?? null);

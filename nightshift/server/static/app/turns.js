@@ -11,6 +11,6 @@ addEventListener('connect', ({ports: [port]}) => {
     if (at === 0) next();
   };
   port.onmessage = leave;
-  port.onclose = leave; // a tab that crashed, where the browser tells
+  port.onclose = leave; // a crashed tab, if the browser reports it
   if (waiting.push(port) === 1) next();
 });

@@ -13,7 +13,7 @@ const TONE = {holds: 'done', 'does not hold': 'failed', 'not verified': 'warn', 
 const WORDS = {holds: 'agrees', 'does not hold': 'differs', 'not verified': 'not verified', 'a draft': 'draft'};
 /** A sign for each result, for users who cannot see the colour. */
 const SIGN = {ok: '✓', CHANGED: '≠', FAILED: '✗', 'not checked': '–'};
-const STANDS = {ok: 'as then', CHANGED: 'other than then, which refutes nothing', FAILED: 'refuted', 'not checked': 'not checked'};
+const STANDS = {ok: 'unchanged', CHANGED: 'changed since then, which refutes nothing', FAILED: 'refuted', 'not checked': 'not checked'};
 
 const Line = ({check}) => html`<li class=${check.standing === 'FAILED' ? 'refuted' : undefined}>
   <span class="sign" role="img" aria-label=${STANDS[check.standing]} title=${STANDS[check.standing]}>${SIGN[check.standing]}</span>
@@ -56,7 +56,7 @@ export function VerifyAgain({commit, children}) {
     return () => clearInterval(timer);
   }, [isRunning, commit]);
   const begin = () => send(commit, '').then(found.reload);
-  const why = busyWith ? `the commit of task ${busyWith} is being verified; there is one slot` : 'run its evidence again, in a sandbox of its own';
+  const why = busyWith ? `the commit of task ${busyWith} is being verified; only one can run at a time` : 'run its evidence again, in a sandbox of its own';
   return children({
     button: html`<${Button} sends kind="small" onClick=${begin} disabled=${isRunning || busyWith !== null} title=${why}>Verify again<//>`,
     result: run ? html`<${Run} commit=${commit} run=${run} reload=${found.reload} />`

@@ -65,7 +65,7 @@ function Head({brief, span, reload}) {
   </header>`;
 }
 
-/** A part such as `9 failed (6 for one cause)`, with its leading number emphasised. */
+/** A part such as `9 failed (6 with the same cause)`, with its leading number emphasised. */
 function Part({part}) {
   const [, figure, words] = part.text.match(/^(\$?[\d.,]+(?: \+ \?)?)(.*)$/) ?? [null, '', part.text];
   return html`<li data-topic=${part.topic}><a href=${part.address}><b>${figure}</b><span>${part.topic === 'cost' ? ' spent' : words}</span></a></li>`;

@@ -20,10 +20,10 @@ const COLUMNS = [
 function Environments() {
   const found = useData('/api/environments', {}, ['environment_made', 'environment_failed']);
   return html`<h1 class="unseen">Environments</h1>
-    <${Card} title="Environments" hint="what repositories declare that their code needs, made once and shown read-only to runs">
+    <${Card} title="Environments" hint="dependencies that your repositories declare, installed once and read-only for runs">
       <${Loaded} of=${found}>${(data) => (data.environments.length
     ? html`<${Table} rows=${data.environments} columns=${COLUMNS} keyOf=${(row) => row.name} label="Environments" />`
-    : html`<${Empty}>There is none yet. One is made when a task first works on a repository that declares packages.<//>`)}<//>
+    : html`<${Empty}>None yet. One is made when a task first works on a repository that declares packages.<//>`)}<//>
     <//>`;
 }
 

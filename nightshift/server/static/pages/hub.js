@@ -24,12 +24,12 @@ function useLast(data) {
 
 const Away = ({hub}) => (hub.reachable ? null : html`<section class="notice away-hub" aria-label="The hub is away">
   <p><b>The hub does not answer.</b> This node finishes what it has; results are handed in later.
-    ${hub.nodes.length ? ' Nodes and tasks are shown as they were known last.' : ''}</p>
+    ${hub.nodes.length ? ' Nodes and tasks are shown as last known.' : ''}</p>
   <p class="hint">${hub.reason}</p></section>`);
 
 function Paused({hub, reload}) {
   if (hub.paused === null) return null;
-  return html`<p class="notice paused-hub" role="status">No node takes a task${hub.paused ? html`: <b>${hub.paused}</b>` : ''}. What runs goes on.
+  return html`<p class="notice paused-hub" role="status">No node takes a task${hub.paused ? html`: <b>${hub.paused}</b>` : ''}. Running tasks continue.
     <${Button} sends kind="main small" disabled=${!hub.reachable} onClick=${() => act('/api/hub/resume', 'Nodes take tasks again.').then(reload)}>Resume all nodes<//></p>`;
 }
 
@@ -40,7 +40,7 @@ function Pause({hub, reload}) {
     if (answer.ok) offerUndo('No node takes a task until you resume.', '/api/hub/resume', undefined, reload);
     return reload();
   };
-  return html`<${Button} sends kind="small" disabled=${!hub.reachable} title="no node takes a task; what runs goes on" onClick=${pause}>Pause all nodes<//>`;
+  return html`<${Button} sends kind="small" disabled=${!hub.reachable} title="no node takes a task; running tasks continue" onClick=${pause}>Pause all nodes<//>`;
 }
 
 async function drain(node, reload) {
@@ -86,7 +86,7 @@ function Whole({hub, reload}) {
     <${Card} title="Nodes" hint=${hub.nodes.length ? summary(hub) : undefined} actions=${html`${web(hub.ui)
       ? html`<a href=${web(hub.ui)} rel="noreferrer">Temporal</a> ` : ''}<${Pause} hub=${hub} reload=${reload} />`}>
       ${hub.nodes.length ? html`<${Nodes} hub=${hub} reload=${reload} />`
-    : html`<${Empty}>${hub.reachable ? 'No node has joined yet. A daemon with HUB_URL does when it starts.' : 'Nodes are shown when the hub is back.'}<//>`}<//>
+    : html`<${Empty}>${hub.reachable ? 'No node has joined yet. A daemon with HUB_URL joins when it starts.' : 'Nodes are shown when the hub is back.'}<//>`}<//>
     ${hub.reachable || hub.nodes.length ? html`<${Tasks} hub=${hub} reload=${reload} />` : null}
     <${AskPriority} />`;
 }

@@ -22,7 +22,7 @@ let current = null;
 async function open(place = {}) {
   if (!await model.open(place)) return;
   if (model.view.rowOf(place.line)) choose(place.line, 'center');
-  else if (place.line) toast(`Line ${place.line} is not there: it was pruned, or the filter leaves it out.`);
+  else if (place.line) toast(`Line ${place.line} is not there: it was pruned, or the filter hides it.`);
   if (place.at) model.view.toRow(idOf(nearest(model.view)));
   finder.count();
   finder.paint();
@@ -112,7 +112,7 @@ const BINDINGS = {
   f: ['follow the end, or stop', () => model.follow(!model.following.peek())],
   ' ': ['pause or resume', () => model.pause()],
   G: ['go to the end', () => model.follow()],
-  'g g': ['go to the start of what is kept', () => open({at: '1970-01-01T00:00:00Z'})],
+  'g g': ['go to the first line', () => open({at: '1970-01-01T00:00:00Z'})],
 };
 
 function Lines() {
@@ -143,7 +143,7 @@ function Nothing() {
   if (model.loading.value || model.error.value || model.count.value) return null;
   if (model.start.value > 1) return html`<p class="empty">Looking back … nothing so far passes the filter.</p>`;
   return isFiltered()
-    ? html`<p class="empty">No line passes this filter; it shows those that come. <${Button} onClick=${unfiltered}>Show all lines<//></p>`
+    ? html`<p class="empty">No line passes this filter yet; new matching lines appear here. <${Button} onClick=${unfiltered}>Show all lines<//></p>`
     : html`<p class="empty">No events yet. Submit a task on the dashboard, and its events appear here.</p>`;
 }
 
@@ -158,7 +158,7 @@ function Page() {
     ${model.error.value ? html`<${Fault} error=${model.error.value} retry=${() => open()} />` : null}
     <${Nothing} />
     <div class="window"><${Lines} /><${Under} /></div>
-    <p class="hint foot">${counted(model.count.value, 'line')} loaded${model.start.value > 1 ? '; older ones come as you scroll up' : ' from the start of what is kept'}</p>`;
+    <p class="hint foot">${counted(model.count.value, 'line')} loaded${model.start.value > 1 ? '; older ones load as you scroll up' : ', from the first line'}</p>`;
 }
 
 document.getElementById('main').classList.add('fills');

@@ -14,10 +14,10 @@ import {Worth} from './memory/worth.js';
 
 const LEARNED = ['lesson_stored', 'lesson_retired', 'lesson_restored', 'task_moved'];
 
-const NoLessons = () => html`<${Empty}>Nothing was learned yet. A lesson is made when a task failed first and passed later:
+const NoLessons = () => html`<${Empty}>Nothing has been learned yet. A lesson is made when a task fails first and passes later:
   the error, and the change that fixed it.<//>`;
 
-const NothingFits = () => html`<${Empty}>No lesson fits. <${Button} kind="small" onClick=${reset}>Show all<//><//>`;
+const NothingFits = () => html`<${Empty}>No lesson matches. <${Button} kind="small" onClick=${reset}>Show all<//><//>`;
 
 function Turns({data}) {
   const offset = query.value.offset ?? 0;
@@ -34,7 +34,7 @@ function Memory() {
   const learning = useData('/api/learning', {}, LEARNED);
   const lessons = useData('/api/lessons', query.value, LEARNED);
   return html`<h1 class="unseen">Memory</h1>
-    <${Card} title="What memory is worth"><${Loaded} of=${learning}>${(data) => html`<${Worth} learning=${data} />`}<//><//>
+    <${Card} title="Does memory help?"><${Loaded} of=${learning}>${(data) => html`<${Worth} learning=${data} />`}<//><//>
     <${Card} title="Lessons" actions=${html`<${Carry} reload=${lessons.reload} />`}>
       <${Filters} places=${lessons.data} />
       <${Loaded} of=${lessons}>${(data) => (data.lessons.length

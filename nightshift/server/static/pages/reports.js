@@ -55,7 +55,7 @@ function Reports() {
       <${Make} />
       <${Loaded} of=${reports}>${(data) => (data.reports.length
     ? html`<${List} key=${data.reports[0].written_at} first=${data} />`
-    : html`<${Empty}>There is no report yet. One is written at each checkpoint; the button above makes one of the time until now.<//>`)}<//>
+    : html`<${Empty}>There is no report yet. One is written at each checkpoint; the button above makes one for the time until now.<//>`)}<//>
     <//>`;
 }
 

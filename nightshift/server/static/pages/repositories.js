@@ -39,7 +39,7 @@ function Option({option, draft, error, edit, remove}) {
     <th scope="row"><label for=${`o-${name}`}>${name}</label><p class="hint" id=${`h-${name}`}>${option.help}</p></th>
     <td>${option.by_hand
     ? html`<code id=${`o-${name}`}>${option.value === null ? NONE : spelled(name, option.value)}</code>
-      <p class="hint">Set with <code>${typed('repo-settings')}</code>, because it decides which code is let through.</p>`
+      <p class="hint">Set with <code>${typed('repo-settings')}</code>, because it decides which code is accepted.</p>`
     : html`<input type="text" spellcheck="false" autocomplete="off" ...${tied} value=${shown}
       placeholder=${option.value === null ? '' : spelled(name, option.value)} onInput=${(event) => edit(name, event.target.value)} />`}
       ${error ? html`<p class="error" id=${`e-${name}`} role="alert">${error}</p>` : null}<${Otherwise} option=${option} /></td>
@@ -88,7 +88,7 @@ function Check({check}) {
     <tr><th scope="row">Environment</th><td>${check.environment.join(', ') || NONE}</td></tr>
     <tr><th scope="row">Tests</th><td>${check.collected ? `${check.collected} collected, ${check.passed} passed, ${check.failed} failed` : check.note || (check.command.length ? 'it ended with exit status 0' : 'there are none')}</td></tr>
     ${idle.map(([why, count]) => html`<tr key=${why}><th scope="row">Cannot run</th><td>${count}: ${why}</td></tr>`)}
-    <tr><th scope="row">Looked at</th><td><code>${check.commit.slice(0, 12)}</code> <${Moment} at=${check.at} /></td></tr>
+    <tr><th scope="row">Checked</th><td><code>${check.commit.slice(0, 12)}</code> <${Moment} at=${check.at} /></td></tr>
     ${check.fault ? html`<tr><th scope="row">Nothing can be judged</th><td class="bad">${check.fault}</td></tr>` : null}</tbody></table>`;
 }
 
@@ -114,14 +114,14 @@ const COLUMNS = [
   {key: 'newest', label: 'Newest commit', minor: true, cell: ({newest}) => newest && html`${newest.task_id
     ? html`<a href=${`/task/${newest.task_id}`}>${firstLine(newest.subject, 70)}</a>` : firstLine(newest.subject, 70)}
     <br /><small><${Moment} at=${newest.at} />, ${newest.author}</small>`},
-  {key: 'our_commits', label: 'Our commits', number: true, minor: true, cell: (row) => row.our_commits ?? ''},
+  {key: 'our_commits', label: 'Nightshift commits', number: true, minor: true, cell: (row) => row.our_commits ?? ''},
   {key: 'pushed_at', label: 'Pushed', minor: true, cell: (row) => row.branch && html`<${Push} repo=${row} />`},
 ];
 
 function Another() {
   const [typed, setTyped] = useState('');
   return html`<form class="amount" onSubmit=${(event) => { event.preventDefault(); choose(typed.trim()); }}>
-    <input type="text" aria-label="Another repository" placeholder="the folder of another one" value=${typed}
+    <input type="text" aria-label="Another repository" placeholder="path of another repository" value=${typed}
       onInput=${(event) => setTyped(event.target.value)} /><${Button} type="submit" disabled=${!typed.trim()}>Show<//></form>`;
 }
 

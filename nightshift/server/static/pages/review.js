@@ -63,7 +63,7 @@ function One({stack, commit}) {
   </section>`;
 }
 
-const Done = ({isFiltered}) => html`<${Empty}>${isFiltered ? html`No commit matches. <a href="/review">Those that you have not read</a>`
+const Done = ({isFiltered}) => html`<${Empty}>${isFiltered ? html`No commit matches. <a href="/review">Show unread commits</a>`
   : html`You have read every commit. <a href="/review?integrated=1&since=today">What landed today</a> ·
     <a href="/review?drafts=1">Drafts</a>`}<//>`;
 
@@ -82,7 +82,7 @@ function Stack({query, found, unread, reload}) {
   return html`<div class="review">
     <nav class="stack" aria-label="Commits by risk"><h2>${titleOf(query)} <span class="hint">${counted(stack.many, 'commit')}</span></h2>
       <ol class="plain">${stack.rows.map((commit) => html`<${Row} key=${commit.id} commit=${commit} isAt=${commit.id === stack.commit.id} go=${stack.go} />`)}</ol>
-      ${query.unread && unread > stack.many ? html`<p class="hint">The riskiest ${stack.many} of ${unread} that you have not read.</p>` : null}
+      ${query.unread && unread > stack.many ? html`<p class="hint">The riskiest ${stack.many} of ${unread} unread commits.</p>` : null}
     </nav>
     <${One} stack=${stack} commit=${stack.commit} />
   </div>`;

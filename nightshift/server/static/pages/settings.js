@@ -61,7 +61,7 @@ function All({data}) {
     ${data.faults.length ? html`<${Fault} error=${`The settings have faults, so the old ones stay in use: ${data.faults.join('; ')}`} />` : null}
     <div class="settings"><${Groups} groups=${groups} />
       <div>${groups.length ? groups.map(([group, rows]) => html`<${Group} key=${group} group=${group} rows=${rows} whole=${whole} />`)
-    : html`<p class="empty">No setting fits. Look for another word, or show all.</p>`}</div></div>
+    : html`<p class="empty">No setting matches. Try another word, or show all.</p>`}</div></div>
     <${SaveBar} />`;
 }
 

@@ -104,4 +104,4 @@ def choose(
     if embedder is None:
         return Choice(ready=hashed, better=None, why="hashed n-grams, as the settings say")
     better = BlendedEmbedder(embedder)
-    return Choice(ready=hashed, better=better, why=f"hashed n-grams until {better.name} is loaded, when first needed")
+    return Choice(ready=hashed, better=better, why=f"hashed n-grams until {better.name} is loaded on first use")

@@ -124,17 +124,17 @@ class RemoteEmbedder(ABC):
         try:
             rows = np.asarray(numbers, dtype=np.float32)
         except (TypeError, ValueError):
-            raise EmbedderMissing(f"{self.vendor} at {self.base_url} gives something else than vectors") from None
+            raise EmbedderMissing(f"{self.vendor} at {self.base_url} returns something else than vectors") from None
         if rows.ndim != 2 or rows.shape[0] != count or not 0 < rows.shape[1] <= MAX_DIMS:
             shape = "×".join(map(str, rows.shape))
-            raise EmbedderMissing(f"{self.vendor} at {self.base_url} gives {shape} numbers for {count} texts")
+            raise EmbedderMissing(f"{self.vendor} at {self.base_url} returns {shape} numbers for {count} texts")
         if self._dims not in (0, rows.shape[1]):
             raise EmbedderMissing(
-                f"{self.name} gives vectors of {rows.shape[1]} numbers now: another model bears that name; restart"
+                f"{self.name} now returns vectors of {rows.shape[1]} numbers: another model has that name; restart"
             )
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         if not np.isfinite(lengths).all():
-            raise EmbedderMissing(f"{self.name} gives vectors that are no numbers")
+            raise EmbedderMissing(f"{self.name} returns vectors that are not numbers")
         return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
     def http_options(self, package: Any) -> dict[str, Any]:
@@ -246,7 +246,7 @@ class OpenAIEmbedder(RemoteEmbedder):
     def load(self) -> None:
         """See `RemoteEmbedder.load`; without a key no request is sent to OpenAI itself."""
         if self.base_url == OFFICIAL and not self._key:
-            raise EmbedderMissing("openai wants a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server without one")
+            raise EmbedderMissing("openai needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server without one")
         super().load()
 
     def ask(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:

@@ -20,7 +20,7 @@ const Row = ({task}) => html`<li data-task=${task.task_id} class=${task.status}>
 /** Ten tasks; the list of tasks shows the others. */
 export function Ended() {
   const found = useData('/api/tasks', QUERY, ['task_moved', 'task_recovered', 'commit_recorded']);
-  return html`<${Card} title="Ended last" id="ended" hint=${html`<a href="/tasks?sort=ended">All tasks</a>`}>
+  return html`<${Card} title="Recently ended" id="ended" hint=${html`<a href="/tasks?sort=ended">All tasks</a>`}>
     <${Loaded} of=${found}>${({tasks}) => (tasks.length
     ? html`<ul class="plain ended">${tasks.map((task) => html`<${Row} key=${task.task_id} task=${task} />`)}</ul>`
     : html`<${Empty}>No task has ended yet. <a href="/tasks#new">Describe one</a>, add it to <code>tasks.yaml</code>, or run

@@ -29,7 +29,7 @@ function Reply({task, step, isWriting}) {
   const detail = useData(path, {}, step.isOpen ? (line) => line.task_id === task : undefined);
   const said = isWriting ? '' : detail.data?.calls.at(-1)?.parts.findLast((part) => part.role === 'reply')?.said.text;
   const tools = detail.data?.tools.slice(-TOOLS) ?? [];
-  return html`${isWriting ? null : html`<p class="hint">${step.isOpen ? 'Last reply' : `Last reply, in ${words(step.phase)}`}</p>`}
+  return html`${isWriting ? null : html`<p class="hint">${step.isOpen ? 'Last reply' : `Last reply (${words(step.phase)})`}</p>`}
     ${tools.length ? html`<ul class="plain tool-lines" aria-label="Last tool calls">${tools.map((each) => html`<${Tool} key=${`${each.call_no}-${each.seq}`} call=${each} />`)}</ul>` : null}
     ${said ? html`<pre class="wrap said" tabindex="0" aria-label="Last reply">${tail(said)}</pre>` : null}`;
 }
@@ -44,7 +44,7 @@ function Work({worker}) {
     <p class="what"><${Dot} kind="busy" /> <a href=${`/task/${task}`}><span class="number">#${task}</span> ${firstLine(worker.description, 160)}</a></p>
     <p class="hint">${worker.name} · ${worker.phase ? words(worker.phase) : 'beginning'}${worker.iteration ? ` · iteration ${worker.iteration}` : ''}
       ${worker.since ? html` · <${Span} since=${worker.since} />` : null}</p>
-    ${worker.last_line || !call ? html`<p class="line">${worker.last_line ? firstLine(worker.last_line, 200) : 'Waits for the first reply.'}</p>` : null}
+    ${worker.last_line || !call ? html`<p class="line">${worker.last_line ? firstLine(worker.last_line, 200) : 'Waiting for the first reply.'}</p>` : null}
     ${call ? html`<${Writing} call=${call} small />` : null}
     ${step ? html`<${Reply} key=${`${step.attempt}-${step.step_no}`} task=${task} step=${step} isWriting=${Boolean(call?.parts.length)} />` : null}
   </li>`;
@@ -56,6 +56,6 @@ export function Running({workers}) {
   const idle = (workers?.length ?? 0) - busy.length;
   return html`<${Card} title="Running now" id="running" hint=${html`<a href="/dashboard">Workers</a>`}>
     ${busy.length ? html`<ul class="plain">${busy.map((worker) => html`<${Work} key=${`${worker.name}-${worker.task_id}`} worker=${worker} />`)}</ul>`
-    : html`<${Empty}>Nothing runs${idle ? `; ${counted(idle, 'worker waits', 'workers wait')} for a task` : ''}.<//>`}
+    : html`<${Empty}>Nothing is running${idle ? `; ${counted(idle, 'worker waits', 'workers wait')} for a task` : ''}.<//>`}
   <//>`;
 }

@@ -24,6 +24,6 @@ export function Waiting() {
   const commits = found.data?.commits ?? [];
   if (!commits.length) return null;
   const hint = html`<a href="/review?integrated=0">${found.data.next_after === null ? 'Review' : 'All of them'}</a>`;
-  return html`<${Card} title="Waits on a branch" id="waiting" hint=${hint}>
+  return html`<${Card} title="Waiting on a branch" id="waiting" hint=${hint}>
     <ul class="plain ended waiting">${commits.map((commit) => html`<${Row} key=${commit.id} commit=${commit} reload=${found.reload} />`)}</ul><//>`;
 }

@@ -4,7 +4,7 @@ import {Card, Count, Dot, Empty, Money, Pill, Span} from '../../app/parts.js';
 import {counted} from '../../app/text.js';
 import {html} from '../../app/ui.js';
 
-const CIRCUIT = {open: 'not asked for now, after repeated failures', half_open: 'being probed'};
+const CIRCUIT = {open: 'not used for now, after repeated failures', half_open: 'being probed'};
 
 function Backend({model}) {
   const [kind, said] = model.checked_at === null ? ['', 'being checked'] : model.available ? ['up', 'available'] : ['down', 'not reachable'];
@@ -16,7 +16,7 @@ function Backend({model}) {
     ${model.detail || !model.available ? html`<small>${model.detail || said}</small>` : null}
     ${model.calls ? html`<small><span title="calls">${counted(model.calls, 'call')}</span>${model.failures ? html`, <span class="bad">${model.failures} failed</span>` : null}
       ${' · '}<${Count} value=${model.tokens_in} /> in, <${Count} value=${model.tokens_out} /> out
-      ${' · '}<${Money} usd=${model.cost_usd} unpriced=${model.unpriced} /></small>` : html`<small>not asked since the start</small>`}
+      ${' · '}<${Money} usd=${model.cost_usd} unpriced=${model.unpriced} /></small>` : html`<small>not used since the start</small>`}
     ${model.measured ? html`<small>solved: ${model.measured}</small>` : null}
     ${model.form ? html`<small>${model.form}</small>` : null}
     ${model.malformed_share === null ? null : html`<small>tool calls: ${model.protocol}, ${Math.round(100 * model.malformed_share)} % malformed</small>`}
@@ -25,5 +25,5 @@ function Backend({model}) {
 
 export const Models = ({models}) => html`<${Card} title="Models" hint="calls and cost since the daemon started">
   ${models.length ? html`<ul class="plain">${models.map((model) => html`<${Backend} key=${`${model.name} ${model.model}`} model=${model} />`)}</ul>`
-    : html`<${Empty}>No model yet. Start Ollama, or set <code>OPENAI_API_KEY</code>; tasks wait until then and go on by themselves.<//>`}
+    : html`<${Empty}>No model yet. Start Ollama, or set <code>OPENAI_API_KEY</code>; tasks wait until then and continue by themselves.<//>`}
 <//>`;

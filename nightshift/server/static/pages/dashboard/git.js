@@ -28,7 +28,7 @@ function Repositories() {
   const found = useData('/api/git', {}, MOVED);
   return html`<${Loaded} of=${found}>${({repositories, more, at, auto_push: pushes}) => (repositories.length ? html`
     <p class="hint">${counted(repositories.length + more, 'repository', 'repositories')},
-      ${' '}${pushes ? 'pushed after each integration' : 'pushed by their owner'}</p>
+      ${' '}${pushes ? 'pushed after each integration' : 'pushed by you'}</p>
     <ul class="plain repositories">${repositories.map((each) => html`<${Repository} key=${each.path} repo=${each} />`)}</ul>`
     : at === null ? html`<p class="hint">Repositories are being checked.</p>` : null)}<//>`;
 }

@@ -22,7 +22,7 @@ const Told = ({learning}) => html`<dl>
   <dt>Lessons</dt><dd><a href="/memory"><b>${active(learning)}</b> in use</a>
     <${Sparkline} values=${learning.learned.map(({lessons}) => lessons)} label="lessons learned by day" /></dd>
   <dt>Worth</dt><dd>${worth(learning)}</dd>
-  <dt>Found by</dt><dd>${learning.embedder || '–'}</dd>
+  <dt>Search by</dt><dd>${learning.embedder || '–'}</dd>
 </dl>`;
 
 export function Memory() {

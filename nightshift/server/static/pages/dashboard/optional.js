@@ -25,7 +25,7 @@ export function Optional({extras}) {
   const works = missing.some(({state}) => state === 'installing');
   useEffect(() => {
     if (!works) return undefined;
-    const timer = setInterval(status.reload, POLL_MS);  // no event tells of each megabyte
+    const timer = setInterval(status.reload, POLL_MS);  // no event reports each megabyte
     return () => clearInterval(timer);
   }, [works]);
   return missing.length ? html`<${Card} title="Optional packages">

@@ -47,7 +47,7 @@ function WorkerCard({worker, line}) {
       ${isBusy && worker.since ? html`<span class="time"><${Span} since=${worker.since} /></span>` : null}
     </div>
     ${isBusy ? html`<${Busy} worker=${worker} line=${line || worker.last_line} />`
-      : html`<p class="empty">Waits for a task.</p>`}
+      : html`<p class="empty">Waiting for a task.</p>`}
     <div class="worker-end"><span class="hint"><${Count} value=${worker.done} /> done,
       ${' '}<${Count} value=${worker.failed} /> failed</span>
       <${Button} sends kind="bare small" onClick=${() => restart(worker)} aria-label=${`Restart ${worker.name}`}>Restart<//></div>
@@ -71,6 +71,6 @@ export function Workers({workers}) {
   return html`<${Card} title="Workers" hint=${workers.length ? null : 'none yet'} class="workers-card">
     ${workers.length ? html`<ul class="workers" style=${{'--across': across(workers.length)}}>${workers.map((worker) => html`
       <${WorkerCard} key=${worker.name} worker=${worker} line=${lines[worker.name]} />`)}</ul>`
-    : html`<${Empty}>No worker runs yet; the daemon is starting.<//>`}
+    : html`<${Empty}>No worker is running yet; the daemon is starting.<//>`}
   <//>`;
 }

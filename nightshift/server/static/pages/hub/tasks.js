@@ -27,14 +27,14 @@ function pageOf({node, node_task: number, node_page: there, origin, origin_task:
 async function cancel(task, reload) {
   const runs = task.status === 'running' || task.status === 'waiting';
   const untouched = task.attempt === 0 && !task.not_before && ['queued', 'blocked'].includes(task.status);
-  const lost = runs ? `${task.node_name} ends it at its next safe point.` : task.attempt ? 'What it has done so far is given up.' : 'It has not started.';
+  const lost = runs ? `${task.node_name} ends it at its next safe point.` : task.attempt ? 'Its work so far is discarded.' : 'It has not started.';
   const sure = await confirmed({
     title: `Cancel task ${task.id} of the hub?`, yes: 'Cancel task', no: runs ? 'Keep running' : 'Keep task', danger: true,
     text: `${lost} Tasks that depend on it end with it. It can be retried later, from the beginning.`,
   });
   if (!sure) return;
   const path = `/api/hub/tasks/${task.id}`;
-  const said = `Task ${task.id} is ${runs ? 'to end at its next safe point' : 'cancelled'}.`;
+  const said = `Task ${task.id} ${runs ? 'will end at its next safe point' : 'is cancelled'}.`;
   const answer = await act(`${path}/cancel`, untouched ? '' : said);
   if (answer.ok && untouched) offerUndo(said, `${path}/retry`, undefined, reload);
   await reload();
@@ -117,7 +117,7 @@ export function Tasks({hub, reload: reloadHub}) {
     <${Choices} counts=${hub.counts} chosen=${status} onChoose=${choose} />
     ${error && hub.reachable ? html`<${Fault} error=${error} retry=${found.reload} />` : null}
     ${data?.tasks.length ? html`<${Table} rows=${data.tasks} columns=${columnsOf(reload, !hub.reachable, hub.own.id)} keyOf=${(task) => task.id} label="Tasks" served walk=${false} />`
-    : data ? html`<${Empty}>${status ? `No task is ${words(status)}.` : 'There are no tasks yet. One that is added on any node comes here.'}<//>` : null}
+    : data ? html`<${Empty}>${status ? `No task is ${words(status)}.` : 'There are no tasks yet. Tasks added on any node appear here.'}<//>` : null}
     ${data && (after || data.next_after) ? html`<div class="end">${after ? html`<${Button} kind="small" onClick=${() => setAfter(null)}>Newest<//>` : null}
       ${data.next_after ? html`<${Button} kind="small" onClick=${() => setAfter(data.next_after)}>Older<//>` : null}</div>` : null}
   <//>`;

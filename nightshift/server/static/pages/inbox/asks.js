@@ -57,7 +57,7 @@ function Ask({ask, walk, reload}) {
       <${Pill} status=${colour}>${kind}<//> <a href=${`/task/${ask.task_id}`}><span class="number">#${ask.task_id}</span> ${ask.wanted}</a>
       <span class="hint"><${Moment} at=${ask.asked_at} /></span></p>
     <${Question} text=${ask.question} hasCode=${/^(test|setup):/.test(ask.subject)} />
-    ${ask.subject && !isQuestion(ask) ? html`<p class="hint">A yes allows <code>${ask.subject}</code></p>` : null}
+    ${ask.subject && !isQuestion(ask) ? html`<p class="hint">Approving allows <code>${ask.subject}</code></p>` : null}
     ${ask.default ? html`<${Assumed} ask=${ask} />` : null}
     <${Acts} ask=${ask} reload=${reload} />
   </li>`;
@@ -71,7 +71,7 @@ function Several({asks, walk, reload}) {
     if (await decideAll(ids, granted, remark.peek())) walk.chosen.value = new Set();
     await reload();
   };
-  return html`<div class="several" role="group" aria-label="Decide what is chosen">
+  return html`<div class="several" role="group" aria-label="Decide the chosen asks">
     <b>${counted(ids.length, 'ask')} chosen</b>
     <input type="text" maxlength="2000" aria-label="Note for all" placeholder="note for all (optional)" value=${remark.value}
       onInput=${(event) => { remark.value = event.target.value; }} />

@@ -65,7 +65,7 @@ function Commit({commit, walk}) {
 async function readAll(unread) {
   const isSure = await confirmed({
     title: `Mark ${counted(unread, 'commit')} as read?`,
-    text: 'All that you have not read yet counts as read, also what is not on this page.',
+    text: 'All unread commits are marked as read, including those that are not on this page.',
     yes: 'Mark all as read',
     no: 'Leave them unread',
   });

@@ -24,7 +24,7 @@ function sent(ask, granted, text) {
 
 function said(ask, granted, text) {
   if (!isQuestion(ask)) return granted ? 'Approved.' : 'Denied.';
-  return granted && text ? 'Answered.' : `It goes on with: ${ask.default}`;
+  return granted && text ? 'Answered.' : `The task continues with: ${ask.default}`;
 }
 
 /** Decide one question. @returns {Promise<boolean>} true if it is decided */

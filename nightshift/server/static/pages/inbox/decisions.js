@@ -43,6 +43,6 @@ export function Decisions() {
   return html`<${Card} title="Decided" id="decided">
     <${Loaded} of=${decided}>${(data) => (data.decisions.length
     ? html`<${Older} key=${data.decisions[0].approval_id} first=${data} />`
-    : html`<${Empty}>Nothing was decided yet.<//>`)}<//>
+    : html`<${Empty}>Nothing has been decided yet.<//>`)}<//>
   <//>`;
 }

@@ -61,7 +61,7 @@ function Find({finder, model, find}) {
     find(event.shiftKey ? 1 : -1);
   };
   return html`<span class="find">
-    <${Labelled} label="Find" id="find"><input id="find" data-search type="text" placeholder="mark and go to …" value=${text}
+    <${Labelled} label="Find" id="find"><input id="find" data-search type="text" placeholder="highlight and go to …" value=${text}
       onInput=${(event) => setText(event.target.value)} onKeyDown=${pressed} /><//>
     <button type="button" class="icon" aria-label="Previous match" title="previous match (N, Enter)" disabled=${!text} onClick=${() => find(-1)}>↑</button>
     <button type="button" class="icon" aria-label="Next match" title="next match (n, Shift+Enter)" disabled=${!text} onClick=${() => find(1)}>↓</button>

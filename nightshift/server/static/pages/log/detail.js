@@ -68,6 +68,6 @@ export async function copyLink(id) {
     await navigator.clipboard.writeText(address);
     toast(`Copied: ${address}`, 'good');
   } catch {
-    toast(`The browser does not let me copy; the link is ${address}`);
+    toast(`The browser does not let this page copy; the link is ${address}`);
   }
 }

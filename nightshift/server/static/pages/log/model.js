@@ -11,7 +11,7 @@ import {counted, elapsed} from '../../app/text.js';
 import {signal} from '../../app/ui.js';
 import {passes, query} from './filter.js';
 
-const FIRST = 250; // what the page comes with (server/pages/page_table.py)
+const FIRST = 250; // lines that the page includes (server/pages/page_table.py)
 const PAGE = 500;
 const AROUND = 250;
 const TOO_MANY = 2000;
@@ -42,7 +42,7 @@ export class LogModel {
     this.soon = gently(() => this.catchUp(), 100);
     onLine((line) => this.heard(line));
     onResync(() => {
-      this.newest = 0; // ids began anew, or lines are gone
+      this.newest = 0; // ids restarted, or lines were removed
       this.open();
     });
     this.heardOfGap();
@@ -214,7 +214,7 @@ export class LogModel {
       if (this.error.peek()) this.open();
       else this.soon();
       setTimeout(() => this.view?.note(
-        `The connection was lost for ${elapsed(value.awayS)}; ${counted(value.lines, 'line')} came meanwhile, none is missing.`,
+        `The connection was lost for ${elapsed(value.awayS)}; ${counted(value.lines, 'line')} arrived meanwhile; none is missing.`,
       ), 2 * FLUSH_MS);
     });
   }

@@ -17,7 +17,7 @@ export function Carry({reload}) {
     input.current.value = '';
     if (!file) return;
     if (file.size > MOST_BYTES) {
-      setWhy(`${file.name} is larger than 20 MB; take it in on the command line: ${typed(`memory import ${file.name}`)}`);
+      setWhy(`${file.name} is larger than 20 MB; import it on the command line: ${typed(`memory import ${file.name}`)}`);
       return;
     }
     const answer = await post('/api/lessons/import', {lines: await file.text()});

@@ -27,7 +27,7 @@ async function retire(lesson, reloads) {
     title: 'Retire this lesson?', yes: 'Retire lesson', no: 'Keep lesson', danger: true,
     text: 'It is not recalled until you restore it; then it starts without a record.',
   });
-  if (isSure) await sent(lesson, 'retire', 'The lesson has retired.', reloads);
+  if (isSure) await sent(lesson, 'retire', 'The lesson is retired.', reloads);
 }
 
 const Act = ({lesson, reloads}) => (lesson.state === 'retired'
@@ -64,7 +64,7 @@ function Use({use}) {
 
 const Uses = ({uses}) => (uses.length ? html`<div class="scroll"><table aria-label="Where it was used"><tbody>
   ${uses.map((use) => html`<${Use} key=${`${use.task_id}-${use.attempt}`} use=${use} />`)}</tbody></table></div>`
-  : html`<${Empty}>No attempt was near to it yet.<//>`);
+  : html`<${Empty}>No attempt has been similar yet.<//>`);
 
 const Body = ({lesson, reloads}) => html`<div class="lesson">
   ${lesson.lesson ? html`<p class="lead">${lesson.lesson}</p>` : null}
@@ -72,9 +72,9 @@ const Body = ({lesson, reloads}) => html`<div class="lesson">
   <h3>${lesson.kind === 'failure' ? 'What failed' : 'The task that it solved'}</h3>
   <pre class="wrap" tabindex="0">${lesson.error}</pre>
   ${lesson.fix ? html`<h3>Fix</h3><pre tabindex="0" aria-label="Fix">${lesson.fix}</pre>` : null}
-  <h3>Where it was near</h3><${Uses} uses=${lesson.uses} />
+  <h3>Similar attempts</h3><${Uses} uses=${lesson.uses} />
   ${lesson.failed_code ? html`<details><summary>The whole change that failed</summary><pre tabindex="0">${lesson.failed_code}</pre></details>` : null}
-  ${lesson.signature ? html`<details><summary>Its signature, by which it is found</summary><pre class="wrap" tabindex="0">${lesson.signature}</pre></details>` : null}
+  ${lesson.signature ? html`<details><summary>Its signature, used to find it</summary><pre class="wrap" tabindex="0">${lesson.signature}</pre></details>` : null}
   <footer><${Act} lesson=${lesson} reloads=${reloads} /></footer>
 </div>`;
 

@@ -38,13 +38,13 @@ const InUse = ({title, found}) => html`<dt>${title}</dt><dd><b><${Count} value=$
 export const Worth = ({learning}) => html`<div class="worth">
   <div class="scroll" tabindex="0" role="region" aria-label="What lessons change"><table class="uplift">
     <tbody>${FIGURES.map((figure) => html`<${Figure} key=${figure.name} figure=${figure} found=${learning[figure.name]} />`)}</tbody></table>
-    <p class="hint">Solved with lessons: ${rate(learning.shown)}; control group: ${rate(learning.control)}. Each figure is the difference, with lessons less
-      without, and its 95 % interval. <code>RECALL_CONTROL_SHARE</code> sets the share that sees none.</p></div>
+    <p class="hint">Solved with lessons: ${rate(learning.shown)}; control group: ${rate(learning.control)}. Each figure is the difference, with lessons minus
+      without, and its 95 % interval. <code>RECALL_CONTROL_SHARE</code> sets the share of attempts that see none.</p></div>
   <dl>
     <${InUse} title="Failures" found=${learning.failures} />
     <${InUse} title="Patterns" found=${learning.patterns} />
     <dt>Learned</dt><dd>${learning.learned.reduce((sum, {lessons}) => sum + lessons, 0)} in ${learning.learned.length} days
       <${Sparkline} values=${learning.learned.map(({lessons}) => lessons)} label="lessons learned by day" /></dd>
-    <dt>Found by</dt><dd>${learning.embedder || html`<span class="none">–</span>`}</dd>
+    <dt>Search by</dt><dd>${learning.embedder || html`<span class="none">–</span>`}</dd>
   </dl>
 </div>`;

@@ -37,7 +37,7 @@ async function revert(commit, mark) {
   });
   if (!isSure) return;
   let answer = await sendRevert(commit, false);
-  if (!answer.ok && answer.status === 409 && await confirmed({title: 'It was not reverted', text: fault(answer), no: 'Keep it', yes: 'Revert all the same', danger: true})) {
+  if (!answer.ok && answer.status === 409 && await confirmed({title: 'It was not reverted', text: fault(answer), no: 'Keep it', yes: 'Revert anyway', danger: true})) {
     answer = await sendRevert(commit, false, true);
   } else if (!answer.ok) {
     toast(fault(answer), 'bad');

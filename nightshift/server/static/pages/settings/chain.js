@@ -32,7 +32,7 @@ function asked(backend, address, key, ask) {
 }
 
 const Offered = ({backend, names}) => html`<p class="offered hint">Names ${names.length} models:
-  ${names.slice(0, OFFERED).map((name) => html` <${Button} kind="quiet" key=${name} title="ask this one" disabled=${rowOf('model_name').fixed !== ''}
+  ${names.slice(0, OFFERED).map((name) => html` <${Button} kind="quiet" key=${name} title="use this model" disabled=${rowOf('model_name').fixed !== ''}
     onClick=${() => edit(rowOf('model_name'), `${backend}=${name}`)}>${name}<//>`)}${names.length > OFFERED ? ' …' : ''}</p>`;
 
 function Outcome({backend, answer}) {

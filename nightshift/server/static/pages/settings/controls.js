@@ -7,7 +7,7 @@ import {edit, shown} from './model.js';
 const heard = (row) => (event) => edit(row, event.target.value);
 
 const Line = ({row, tied, ...rest}) => html`<input type="text" spellcheck="false" autocomplete="off" ...${tied} ...${rest}
-  value=${shown(row)} placeholder=${row.veiled ? 'a part of it is hidden: type it anew' : row.optional ? 'unset' : ''}
+  value=${shown(row)} placeholder=${row.veiled ? 'a part of it is hidden: type it again' : row.optional ? 'unset' : ''}
   onInput=${heard(row)} />`;
 
 const Amount = ({row, tied}) => html`<span class="amount"><${Line} row=${row} tied=${tied} inputmode="decimal" />
@@ -28,7 +28,7 @@ function Choices({row}) {
 }
 
 const List = ({row, tied}) => html`<textarea class="code" spellcheck="false" rows=${Math.max(2, shown(row).split('\n').length)}
-  placeholder="one a line" ...${tied} value=${shown(row)} onInput=${heard(row)}></textarea>`;
+  placeholder="one per line" ...${tied} value=${shown(row)} onInput=${heard(row)}></textarea>`;
 
 const Secret = ({row, tied}) => html`<input type="password" autocomplete="new-password" spellcheck="false" ...${tied}
   value=${shown(row) ?? ''} placeholder=${row.is_set ? 'set; type to replace it' : 'not set'} onInput=${heard(row)} />`;

@@ -9,9 +9,9 @@ import {bounds, brief} from './values.js';
 
 const ORIGINS = {
   'config.yaml': ['checkpoint', 'it is set in config.yaml'],
-  page: ['checkpoint', 'it was set on this page, which overrules config.yaml'],
+  page: ['checkpoint', 'it was set on this page, which overrides config.yaml'],
   '.env': ['warn', 'the file .env sets it'],
-  environment: ['warn', 'a variable of the daemon sets it'],
+  environment: ['warn', 'an environment variable of the daemon sets it'],
 };
 
 const Badges = ({row}) => html`<span class="badges">
@@ -20,7 +20,7 @@ const Badges = ({row}) => html`<span class="badges">
   ${row.name in drafts.value ? html`<${Pill} status="running">unsaved<//>` : null}</span>`;
 
 /** Return why the setting cannot be changed here; empty if it can. */
-const locked = (row) => (row.by_hand ? `Changed in config.yaml alone, because ${row.by_hand}.` : row.fixed && `${row.fixed[0].toUpperCase()}${row.fixed.slice(1)}.`);
+const locked = (row) => (row.by_hand ? `It can only be changed in config.yaml, because ${row.by_hand}.` : row.fixed && `${row.fixed[0].toUpperCase()}${row.fixed.slice(1)}.`);
 
 function Foot({row}) {
   const draft = row.name in drafts.value;
@@ -59,7 +59,7 @@ export function Row({row}) {
     : html`<label class="name" for=${`c-${name}`} id=${`l-${name}`}>${name}</label>`;
   return html`<div class=${classes('setting', {drafted: name in drafts.value})} data-setting=${name}>
     <div class="about">${label}<${Badges} row=${row} /><p class="hint" id=${`t-${name}`}><${Told} text=${row.text} /></p>
-      ${row.waits ? html`<p class="waits">Holds until a restart: ${brief(row, row.value)}.</p>` : null}</div>
+      ${row.waits ? html`<p class="waits">In use until a restart: ${brief(row, row.value)}.</p>` : null}</div>
     <div class="control">${why ? html`<${Locked} row=${row} why=${why} />` : html`<${Editable} row=${row} />`}</div>
   </div>`;
 }

@@ -21,6 +21,6 @@ export function Telling() {
   const [answer, setAnswer] = useState(null);
   const test = async () => setAnswer(await post('/api/notices/test', asked()));
   return html`<div class="bar"><${Button} sends onClick=${test}>Send a test notice<//>
-      <span class="hint">each way that is set, with what is typed above</span></div>
+      <span class="hint">by each way that is set, with the values typed above</span></div>
     <div role="status">${answer ? html`<${Outcome} answer=${answer} />` : null}</div>`;
 }

@@ -51,12 +51,12 @@ function ForkForm({task, course, from, close, reload}) {
     return toast(html`Forked as <a href=${`/task/${made}`}>task ${made}</a>, ${answer.data.status}.`, 'good');
   };
   return html`
-    <p>A new task with the files and the plan as they were after a step. This one is not touched.</p>
-    <${Field} as="select" label=${`After step, of attempt ${attempt}`} value=${form.step} onChange=${change('step')}>
+    <p>Adds a task that starts from the files and the plan after a step. This task stays as it is.</p>
+    <${Field} as="select" label=${`After step (attempt ${attempt})`} value=${form.step} onChange=${change('step')}>
       ${steps.map((step) => html`<option value=${step.step_no}>${step.step_no} · ${step.phase.toLowerCase()}, iteration ${step.iteration} · ${step.note.slice(0, 60)}</option>`)}<//>
-    <${ModelField} value=${form.model} onChange=${change('model')} hint="It is asked first in every phase; the others follow where it cannot answer." />
+    <${ModelField} value=${form.model} onChange=${change('model')} hint="It is asked first in every phase; the other models are asked if it does not answer." />
     <${Field} as="textarea" label="Note" rows="3" maxlength="4000" value=${form.note} onInput=${change('note')}
-      hint="Added to the task's words. With a note it continues with code, whichever step this was." />
+      hint="Added to the task's text. With a note, the fork continues with coding, whichever step this was." />
     ${error ? html`<p class="error" role="alert">${error}</p>` : null}
     <footer><${Button} onClick=${close}>Do not fork<//><${Button} sends kind="main" onClick=${send}>Fork task<//></footer>`;
 }

@@ -185,10 +185,10 @@ function marksOf(course) {
 }
 
 const WAITING = {
-  queued: 'Not started yet. A worker takes it when those before it are done; a higher priority brings it forward.',
+  queued: 'Not started yet. A worker takes it after the tasks before it; a higher priority moves it forward.',
   scheduled: 'Not started yet; it waits for its time, or for a model.',
   blocked: 'Not started yet; it waits for the tasks that it depends on.',
-  shared: 'Not started on this node: the hub decides which one does it. The page Nodes shows where it is.',
+  shared: 'Not started on this node: the hub decides which one does it. The Nodes page shows where it is.',
   running: 'Just started; its first step has not finished.',
 };
 

@@ -10,15 +10,15 @@ import {Actions} from './actions.js';
 import {Commits} from './commits.js';
 
 const MEND = {
-  gave_up: 'Its iterations are used up. Retry it, anew or from its draft, or fork from a step with another model or a note.',
+  gave_up: 'Its iterations are used up. Retry it, from the beginning or from its draft, or fork from a step with another model or a note.',
   stuck: 'It went in circles. Look at its draft, or fork from an earlier step with another model or a note that shows the way.',
   budget: 'Its budget is spent. A retry gives it a fresh one; the settings raise it for all tasks.',
   timeout: 'It took too long (TASK_TIMEOUT). Retry it, give it more time, or make it smaller.',
-  crashed: 'The daemon died under it more than once. Look at the log before you retry it.',
-  dependency: 'What it depends on did not succeed. Retry that one first.',
-  refused: 'It cannot be done as it was asked. Correct what is named and submit it anew.',
-  error: 'Something failed that is not its own fault. Correct what is named, then retry it.',
-  user: 'Retry it to take it up again.',
+  crashed: 'The daemon died more than once while it ran. Look at the log before you retry it.',
+  dependency: 'A task that it depends on did not succeed. Retry that one first.',
+  refused: 'It cannot be done as requested. Correct what is named and submit it again.',
+  error: 'Something outside the task failed. Correct what is named, then retry it.',
+  user: 'Retry it to start it again.',
 };
 const WAITS = {
   queued: 'waits for a worker',

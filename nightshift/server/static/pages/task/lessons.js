@@ -6,8 +6,8 @@ import {html} from '../../app/ui.js';
 
 const ARM = {
   shown: ['shown', 'the attempt saw it'],
-  control: ['control group', 'this attempt was drawn to see no lesson, so that it is known what lessons are worth'],
-  probation: ['on probation', 'the others were shown without this one, to know what it is worth'],
+  control: ['control group', 'this attempt was chosen at random to see no lesson, to measure what lessons are worth'],
+  probation: ['on probation', 'the others were shown without this one, to measure what it is worth'],
 };
 
 const age = (days) => (days === null ? '–' : days < 1 ? 'under a day' : `${Math.round(days)} d`);
@@ -20,8 +20,8 @@ function Row({one}) {
 }
 
 export const Lessons = ({recalls}) => (recalls.length ? html`
-  <p class="hint">With how near each was, 1 being the same, and its age then.</p>
+  <p class="hint">The score is the similarity, where 1 is identical; the age is that at recall.</p>
   <div class="scroll"><table aria-label="Lessons"><thead><tr><th scope="col" class="number">Score</th><th scope="col" class="number">Age</th>
     <th scope="col">Seen</th><th scope="col">About</th><th scope="col" class="minor">When</th></tr></thead>
     <tbody>${recalls.map((one) => html`<${Row} key=${`${one.attempt}-${one.kind}-${one.item}`} one=${one} />`)}</tbody></table></div>`
-  : html`<${Empty}>Memory had no lesson near this task.<//>`);
+  : html`<${Empty}>Memory had no lesson similar to this task.<//>`);

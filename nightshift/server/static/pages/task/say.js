@@ -31,13 +31,13 @@ function SayForm({task, close, reload}) {
     if (!answer.ok) return setError(fault(answer));
     close();
     reload();
-    return toast(answer.data.interrupted ? 'Sent. The model starts its reply again with it.' : 'Sent. It is part of the next request to a model.', 'good');
+    return toast(answer.data.interrupted ? 'Sent. The model restarts its reply with your message.' : 'Sent. It is part of the next request to a model.', 'good');
   };
   const onKeyDown = (event) => { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && text.trim()) send(); };
   return html`
     <${Field} as="textarea" label="What the model should know or do differently" rows="4" maxlength=${MAX_CHARS} value=${text}
       autofocus onInput=${(event) => setText(event.target.value)} onKeyDown=${onKeyDown}
-      hint="It overrides the task where they differ, and stays with it: every request from now on has it." />
+      hint="It overrides the task where they differ, and every request from now on contains it." />
     ${runs ? html`<${Check} label="Interrupt the reply that is being written" checked=${interrupts} onChange=${(event) => setInterrupts(event.target.checked)} />` : null}
     ${error ? html`<p class="error" role="alert">${error}</p>` : null}
     <footer><${Button} onClick=${close}>Say nothing<//>

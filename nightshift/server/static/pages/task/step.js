@@ -72,14 +72,14 @@ const THOUGHTS = [['root_cause', 'Cause'], ['pattern', 'Pattern'], ['hypothesis'
 
 const Thought = ({thought}) => html`<h3>Diagnosis</h3><dl>${THOUGHTS.filter(([name]) => thought[name]).map(([name, title]) => html`
     <dt>${title}</dt><dd>${thought[name]}</dd>`)}
-  ${thought.replan ? html`<dt>Advice</dt><dd>plan anew</dd>` : null}${thought.tests_at_fault ? html`<dt>Blames</dt><dd>the agent's own tests</dd>` : null}${thought.contradicting_test ? html`<dt>Contradicts the task</dt><dd>${thought.contradicting_test}</dd>` : null}</dl>`;
+  ${thought.replan ? html`<dt>Advice</dt><dd>plan again</dd>` : null}${thought.tests_at_fault ? html`<dt>Blames</dt><dd>the agent's own tests</dd>` : null}${thought.contradicting_test ? html`<dt>Contradicts the task</dt><dd>${thought.contradicting_test}</dd>` : null}</dl>`;
 
 const Findings = ({findings}) => html`<h3>Findings</h3><ul class="plain findings">${findings.map((one) => html`<li>
   <span class=${`pill ${one.severity}`}>${one.severity}</span> <code>${one.place}</code> ${one.reason}
   ${one.rule === 'memory.failed_before' ? html` <span class="flag bad">failed before</span>` : null}
   ${one.fix ? html`<small>Suggested: ${one.fix}</small>` : null}</li>`)}</ul>`;
 
-const Brief = ({brief}) => html`<h3>How its words were read</h3><dl class="reading">
+const Brief = ({brief}) => html`<h3>How the task was understood</h3><dl class="reading">
   ${[['Goal', brief.goal], ['Inputs', brief.inputs], ['Outputs', brief.outputs]].filter(([, text]) => text).map(([name, text]) => html`<dt>${name}</dt><dd>${text}</dd>`)}
   ${[['Constraints', brief.constraints], ['Accepted when', brief.acceptance]].filter(([, list]) => list.length).map(([name, list]) => html`
     <dt>${name}</dt><dd><ul>${list.map((text) => html`<li>${text}</li>`)}</ul></dd>`)}

@@ -67,7 +67,7 @@ function Tool({task, detail, call, reply, number}) {
     ${call.said ? html`<p class="said">${call.said}</p>` : null}
     <details open=${isOpen} onToggle=${(event) => setOpen(event.target.open)}>
       <summary><span class="no">${number}</span>
-        <span class=${classes('sign', call.ok ? 'good' : 'bad')} role="img" aria-label=${call.ok ? 'went well' : 'failed'}>${call.ok ? '✓' : '✕'}</span>
+        <span class=${classes('sign', call.ok ? 'good' : 'bad')} role="img" aria-label=${call.ok ? 'succeeded' : 'failed'}>${call.ok ? '✓' : '✕'}</span>
         <span class="act"><b>${call.name}</b> <span title=${call.brief}>${rest(call)}</span>${whyNot(call)}</span>
         <span class="flags">${call.changed ? html`<span class="flag change" title="files changed">± files</span>` : null}</span>
         <span class="minor" title=${reply ? `${grouped(reply.tokens_in)} tokens in, ${grouped(reply.tokens_out)} out` : undefined}>${reply ? html`<${Count} value=${reply.tokens_in + reply.tokens_out} /> tok` : null}</span>

@@ -40,7 +40,7 @@ const Given = ({text, files, setFiles, errors}) => html`<details open=${['files'
   <${StartFiles} files=${files} setFiles=${setFiles} error=${errors.files} />
   <${Field} as="textarea" rows="4" class="code" spellcheck="false" label="Cases" hint="a list in JSON: what a call must give, or raise"
     placeholder='[{"call": "shop.total", "args": [[1, 2]], "expect": 3}]' ...${text('cases')} />
-  <${Field} as="textarea" rows="2" class="code" spellcheck="false" label="Metadata" hint="NAME=VALUE, one a line; kept with the task" placeholder="ticket=SHOP-12" ...${text('metadata')} />
+  <${Field} as="textarea" rows="2" class="code" spellcheck="false" label="Metadata" hint="NAME=VALUE, one per line; kept with the task" placeholder="ticket=SHOP-12" ...${text('metadata')} />
 </details>`;
 
 const Tests = ({text, errors}) => html`<details open=${Boolean(errors.testsText || errors.command)}>
@@ -48,7 +48,7 @@ const Tests = ({text, errors}) => html`<details open=${Boolean(errors.testsText 
   <p class="hint">Without them the agent writes its own.</p>
   <${Field} label="File" autocomplete="off" spellcheck="false" ...${text('testsPath')} />
   <${Field} as="textarea" rows="6" class="code" spellcheck="false" label="pytest code" ...${text('testsText')} />
-  <${Field} label="Command" hint="instead of files: what judges the repository" autocomplete="off" spellcheck="false"
+  <${Field} label="Command" hint="instead of a test file; it judges the repository" autocomplete="off" spellcheck="false"
     placeholder="python -m pytest tests/unit" ...${text('command')} />
 </details>`;
 
@@ -59,9 +59,9 @@ const Order = ({text, change}) => html`
   </div>
   <div class="row">
     <${Field} label="Branch" hint="to start from" autocomplete="off" spellcheck="false" placeholder="main" ...${text('base')} />
-    <${Field} label="Project" hint="of the workspace; empty: the plan says it" autocomplete="off" spellcheck="false" ...${text('project')} />
+    <${Field} label="Project" hint="in the workspace; empty: the plan chooses it" autocomplete="off" spellcheck="false" ...${text('project')} />
     <${Field} as="select" label="Language" ...${text('language')} onChange=${change('language')}>
-      <option value="">as the repository</option><option value="python">Python</option><option value="javascript">JavaScript, TypeScript</option><option value="go">Go</option>
+      <option value="">as in the repository</option><option value="python">Python</option><option value="javascript">JavaScript, TypeScript</option><option value="go">Go</option>
     <//>
   </div>
   <${Field} label="Packages" hint="that it may install without asking" autocomplete="off" spellcheck="false" placeholder="httpx, rich" ...${text('packages')} />
@@ -72,7 +72,7 @@ const More = ({text, change, errors}) => {
     || ['after', 'notBefore', 'base', 'project', 'language', 'packages', 'key'].some((name) => errors[name]);
   return html`<details open=${isWrong}>
     <summary>Limits, order, switches</summary>
-    <p class="hint">What is left empty is as in the settings.</p>
+    <p class="hint">Empty fields use the settings.</p>
     <div class="row">${LIMITS.map(({name, label, hint}) => html`
       <${Field} key=${name} label=${label} inputmode="decimal" placeholder=${hint} ...${text(name)} />`)}</div>
     <${Order} text=${text} change=${change} />
