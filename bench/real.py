@@ -432,9 +432,6 @@ class Step:
     reason: str = field(default="")
 
 
-_QUESTIONS = "SELECT question FROM approvals WHERE task_id = ? AND answer IS NULL"
-
-
 def _end(daemon: Daemon, task: int) -> tuple[str, str, str]:
     """Return status, ending and reason; a task that waits for its owner or takes too long is cancelled then."""
     until = time.monotonic() + LONGEST_S

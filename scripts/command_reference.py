@@ -1,7 +1,7 @@
 """Writes the command-line reference from the commands' own help: `docs/reference/commands.md`.
 
-    python scripts/command_reference.py            # write it
-    python scripts/command_reference.py --check    # fail if the file differs, as `make lint` does
+python scripts/command_reference.py            # write it
+python scripts/command_reference.py --check    # fail if the file differs, as `make lint` does
 """
 
 from __future__ import annotations

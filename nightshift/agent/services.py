@@ -136,9 +136,9 @@ class AgentServices:
     prompts: list[Mapping[str, Any]] = field(default_factory=list)
     """Collects a record of each prompt that is sent."""
     corpora: CorpusCache = field(default_factory=CorpusCache)
+    """The texts of commits, for searches."""
     wrote: Callable[[str], bool] = lambda _path: False
     """Checks whether the agent made all commits that touched a file of the base, given its full path; reads git."""
-    """`corpora` caches the texts of commits, for searches."""
     environment: Callable[[Tree], Awaitable[Environment]] | None = None
     """Finds or makes the environment of a part of the workspace that a plan chose."""
     languages: Languages | None = None

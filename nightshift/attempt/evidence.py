@@ -84,7 +84,6 @@ class Note:
     """The part of the repository that the run saw; all paths are relative to it (`core.tasks.projects.Scope`)."""
     moved: tuple[str, ...] = ()
     """Projects whose files the task moved into its own, as version 0.1.0 did. Such a commit is not judged again."""
-    """The files were moved before the change."""
     changed: tuple[str, ...] = ()
     """Paths of the judged change, without tests."""
     start: Mapping[str, str] = field(default_factory=dict)

@@ -139,14 +139,12 @@ def _instructions(
         "is_module": plan.is_module,
         "has_conftest": plan.has_conftest,
         "files": plan.order,
-        "without": plan.without,
         "paths": tuple(dict.fromkeys((*plan.paths, *runtime.roots))),
         "environ": runtime.of_process,
         "executable": runtime.executable,
         "recorder": {
             "secret": secret,
             "preload": plan.preload,
-            "without": plan.without,
             "standing": [file.path for file in plan.files if file.role in {Role.REGRESSION, Role.COMMAND}],
             "traced": plan.is_traced,
             "budget": {

@@ -99,7 +99,7 @@ class Recorder(Observer, coroutines.Coroutines):
         super().__init__(channel, settings)
         self.settings = settings
         self._budget, self._details = Budget(**settings["budget"]), DETAILS
-        self._standing, self._without = frozenset(settings["standing"]), frozenset(settings["without"])
+        self._standing = frozenset(settings["standing"])
         self._rows, self._fail, self._output, self._raised = {}, {}, {}, None
         self._marked, self._session = set(), None
         options = config.known_args_namespace
@@ -152,12 +152,6 @@ class Recorder(Observer, coroutines.Coroutines):
             fail = details(raised and raised.value, str(report.longrepr), self._root)
             self._emit(e="collect", id=report.nodeid, skipped=report.outcome == "skipped", fail=fail)
         return report
-
-    @hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, items):
-        """Remove the tests that are not to be run."""
-        if self._without:
-            items[:] = [item for item in items if item.nodeid.partition("[")[0] not in self._without]
 
     def pytest_collection_finish(self, session):
         """Report the tests that will run."""

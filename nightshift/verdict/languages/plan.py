@@ -131,7 +131,6 @@ class Plan:
         launch: starts a runner other than pytest.
         must_fail: whether the files are must-fail copies.
         only: ids of tests, if not all of them run.
-        without: ids of tests, without parameters, that are excluded because they never end on the base either.
     """
 
     files: tuple[SuiteFile, ...]
@@ -151,7 +150,6 @@ class Plan:
     launch: Launch | None = None
     must_fail: bool = False
     only: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
 
     @property
     def order(self) -> tuple[str, ...]:
