@@ -90,7 +90,7 @@ class Recorder(Observer, coroutines.Coroutines):
     Args:
         channel: receives the events.
         settings: `budget` (seconds, and the files that may be left when they are used up), `standing` (test files that
-            the repository has), `without` (tests that are not run), `preload` (modules that are imported first),
+            the repository has), `preload` (modules that are imported first),
             `traced` (whether the lines of test files are recorded).
         config: pytest's configuration.
     """
