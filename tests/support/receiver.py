@@ -17,6 +17,7 @@ class Receiver:
 
     url: str = ""
     statuses: list[int] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
     headers: list[Mapping[str, str]] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
 
@@ -33,6 +34,7 @@ def receiving() -> Iterator[Receiver]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
+            receiver.paths.append(f"{self.command} {self.path}")
             receiver.headers.append(dict(self.headers))
             receiver.bodies.append(body)
             status = receiver.statuses.pop(0) if receiver.statuses else 204
@@ -41,6 +43,8 @@ def receiving() -> Iterator[Receiver]:
                 self.send_header("Location", receiver.url + "/elsewhere")
             self.send_header("Content-Length", "0")
             self.end_headers()
+
+        do_PUT = do_POST  # noqa: N815  # the name of the library
 
         def log_message(self, *_: object) -> None:
             """Log nothing."""

@@ -70,6 +70,7 @@ TESTS: Mapping[str, int] = {
     "tests/verdict/environments/test_real_services.py": 0,
     "tests/verdict/environments/test_distributions.py": EVERY,
     "tests/verdict/environments/test_missing_modules.py": EVERY,
+    "tests/remote/forges/test_docs.py": 5,
     "tests/remote/forges/test_pulls.py": 6,
     "tests/remote/forges/test_pulls.py::test_dying_after_any_request_doubles_nothing_and_loses_nothing": 0,
     "tests/remote/forges/test_kills.py::test_an_undisturbed_way_has_so_many_requests": 0,

@@ -1,0 +1,101 @@
+"""The example in docs/reference/notifications.md works as written: a real program that the settings name."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nightshift.app.notices import channels, send_test
+from nightshift.config.load import load_settings
+from nightshift.core.clock import utc_now
+from nightshift.core.events import Kind
+from nightshift.maintenance.notify.channels import COMMAND, Channels
+from nightshift.maintenance.notify.notices import Notice, NoticeKind
+from nightshift.maintenance.notify.notifier import KEY
+from tests.maintenance.notify.test_notifier import Post
+from tests.support.receiver import Receiver, receiving
+from tests.support.store import open_store
+
+PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "notifications.md").read_text()
+FILES = dict(re.findall(r"^```\w+ path=(\S+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE))
+TOKEN = "matrix-token-for-tests"
+AT = "PUT /_matrix/client/v3/rooms/%21room%3Aexample.org/send/m.room.message/"
+NOTICE = Notice(id="event-7", kind=NoticeKind.FAILED, title="Task 7 failed: wörds", message="@room $(touch x)")
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiving() as new_receiver:
+        yield new_receiver
+
+
+@pytest.fixture
+def example(tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> Channels:
+    """Install the program and its settings, as a reader would; the receiver is the Matrix server."""
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    (tmp_path / "notify_matrix.py").write_text(FILES["notify_matrix.py"])
+    (tmp_path / "token").write_text(f"{TOKEN}\n")
+    written = FILES["config.yaml"].replace("python3", sys.executable).replace("/home/olga", str(tmp_path))
+    server = receiver.url.removesuffix("/notices")
+    (tmp_path / "config.yaml").write_text(written.replace("https://matrix.example.org", server))
+    return channels(load_settings(home=tmp_path))
+
+
+async def test_the_command_of_the_page_writes_a_test_notice_into_the_room(
+    example: Channels, receiver: Receiver
+) -> None:
+    assert await send_test(example, "here", utc_now) == {COMMAND: ""}
+    (path,), (headers,), (content,) = receiver.paths, receiver.headers, receiver.notices
+    assert path.startswith(f"{AT}test-")
+    assert headers["Authorization"] == f"Bearer {TOKEN}"
+    assert content["body"].startswith("Nightshift can reach you\n")
+
+
+async def test_the_room_shows_a_notice_as_plain_text_and_nobody_is_mentioned(
+    example: Channels, receiver: Receiver
+) -> None:
+    assert await example.send(COMMAND, NOTICE, utc_now) == ""
+    assert receiver.paths == [f"{AT}event-7"]
+    (content,) = receiver.notices
+    assert content == {"msgtype": "m.text", "body": f"{NOTICE.title}\n{NOTICE.message}", "m.mentions": {}}
+
+
+async def test_a_notice_that_the_server_did_not_accept_comes_again_under_the_same_id(
+    example: Channels, receiver: Receiver, tmp_path: Path
+) -> None:
+    with open_store(tmp_path / "db.sqlite") as store:
+        at = Post(store, example)
+        await at.notifier().turn()
+        receiver.statuses = [503]
+        at.happen()
+        await at.notifiers[0].turn()
+        (failure,) = at.list_events(Kind.NOTIFY_FAILED)
+        assert "HTTP 503" in failure.message
+        store.clock.advance(61)
+        await at.notifier().turn()  # another daemon, which knows only the database
+        assert store.state.get(KEY)["lanes"][COMMAND]["waiting"] == []
+        (sent,) = at.list_events(Kind.NOTIFIED)
+    assert receiver.paths == [f"{AT}{sent.data['notice']}"] * 2
+
+
+@pytest.mark.parametrize("status", [301, 307, 308])
+async def test_a_redirect_is_a_failure_and_gets_no_token(example: Channels, receiver: Receiver, status: int) -> None:
+    receiver.statuses = [status]
+    assert f"HTTP {status}" in await example.send(COMMAND, NOTICE, utc_now)
+    assert len(receiver.paths) == 1
+
+
+async def test_a_server_that_is_gone_and_a_token_that_is_missing_are_failures_that_tell_no_secret(
+    example: Channels, receiver: Receiver, tmp_path: Path
+) -> None:
+    gone = Channels(command=(*example.command[:2], "http://127.0.0.1:9", *example.command[3:]))
+    fault = await gone.send(COMMAND, NOTICE, utc_now)
+    assert "cannot be sent" in fault
+    assert TOKEN not in fault
+    (tmp_path / "token").unlink()
+    assert "cannot be sent" in await example.send(COMMAND, NOTICE, utc_now)
+    assert receiver.paths == []
