@@ -108,7 +108,7 @@ class Settings(
         if (own := self.forge_tokens.get(host)) is not None:
             return own.get_secret_value()
         kind = "gitea" if kind == "forgejo" else kind
-        named = {"github": self.github_token, "gitlab": self.gitlab_token, "gitea": self.gitea_token}[kind]
+        named = {"github": self.github_token, "gitlab": self.gitlab_token, "gitea": self.gitea_token}.get(kind)
         return named.get_secret_value() if named else os.environ.get(_ALSO.get(kind, ""), "")
 
     @property

@@ -35,10 +35,8 @@ def call(body: str, parameters: list[str], arguments: tuple[object, ...]) -> obj
     return names["f"](*arguments)
 
 
-def search(
-    parameters: list[str], rows: list[tuple[tuple[Any, ...], Any]], seconds: float = 5, share: float = 0.5
-) -> str:
-    """Return the smallest body for these arguments and results."""
+def make_search(parameters: list[str], rows: list[tuple[tuple[Any, ...], Any]], share: float = 0.5) -> Any:
+    """Return a search for a body with these arguments and results."""
     texts = {"0": 0, "1": 1, "2": 1, "10": 2, "''": 2, "None": 1, "True": 1, "False": 1, "[]": 1}
     constants = [(text, eval(text), max(1, cost)) for text, cost in texts.items()]
     examples = [Example(list(arguments), wanted) for arguments, wanted in rows]
@@ -46,9 +44,24 @@ def search(
         "parameters": parameters, "examples": examples, "constants": constants, "known": [], "raising": [],
         "numbers": False, "words": [],
     }  # fmt: skip
-    new_search = Search(task, share, lambda *_: None, lambda: "", clock=time.process_time)
+    return Search(task, share, lambda *_: None, lambda: "", clock=time.process_time)
+
+
+def search(
+    parameters: list[str], rows: list[tuple[tuple[Any, ...], Any]], seconds: float = 5, share: float = 0.5
+) -> str:
+    """Return the smallest body for these arguments and results."""
+    new_search = make_search(parameters, rows, share)
     new_search.run(seconds)
     return min(new_search.solutions, key=new_search.solutions.__getitem__, default="")
+
+
+def test_many_bodies_that_fit_only_some_examples_do_not_hide_the_right_one() -> None:
+    new_search = make_search(["a"], [((number,), number + 1) for number in range(4)])
+    for number in range(100):
+        new_search.take_text(f"return {number}", 1)
+    new_search.take_text("return a + 1", 3)
+    assert list(new_search.solutions) == ["return a + 1"]
 
 
 @pytest.mark.parametrize(

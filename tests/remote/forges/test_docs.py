@@ -26,7 +26,7 @@ LINES = re.findall(r'`"(\w+)": "([\w.:]+)",` to `(\w+)`', PAGE)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def install_example(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Add the example and its lines of the tables, as a reader would."""
     assert [table for _, _, table in LINES] == ["KINDS", "SHORT"]
     folder = tmp_path_factory.mktemp("package")

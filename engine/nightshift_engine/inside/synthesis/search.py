@@ -25,6 +25,7 @@ FOLDING = 0.6
 LOOP_GOAL_WEIGHT = 8
 """Factor for the time of a loop's context once it has a goal."""
 MOST_WAITING = 40
+"""Maximum number of bodies that wait for the conditions of exceptions."""
 LEAST_SHARE = 0.3
 """Share of the time after which a solution ends the search, even if smaller expressions are untried."""
 GRACE, GRACE_S = 0.3, 0.7
@@ -96,9 +97,9 @@ class Search:
 
     def take_text(self, text, cost):
         """Keep the statements of a solution if they fit all examples; otherwise let them wait for the guards."""
-        if len(self.waiting) < MOST_WAITING and not self._keep(text, cost):
+        if not self._keep(text, cost) and self.guards is not None and len(self.waiting) < MOST_WAITING:
             self.waiting[text] = cost
-            if self.guards is not None and self.guards.complete:
+            if self.guards.complete:
                 self._guard()
 
     def _guard(self):
