@@ -99,6 +99,7 @@ TESTS: Mapping[str, int] = {
     "engine/tests/test_first_run.py::test_all_starter_tasks_are_committed_by_the_engine": 1,
     "engine/tests/test_synthesis.py": 6,
     "tests/sandbox/test_docker.py": 8,
+    "tests/sandbox/test_docs.py": 8,
     "tests/sandbox/test_limits_of_a_task.py": 2,
     "tests/verdict/test_runner.py::test_runs_that_do_not_end_well_say_how_and_where": 0,
     "tests/verdict/test_runner.py::test_a_hypothesis_test_passes_and_shows_its_counterexample": 0,

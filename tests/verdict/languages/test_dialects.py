@@ -44,6 +44,9 @@ TESTS = {
     ),
 }
 
+IDLE = {Language.PYTHON: "    add(1, 2)", Language.JAVASCRIPT: "  add(1, 2);", Language.GO: "\tadd(1, 2)"}
+"""The line of each test that compares, without its comparison."""
+
 
 @pytest.fixture(params=list(SOURCES), ids=str)
 def language(request: pytest.FixtureRequest) -> Language:
@@ -75,8 +78,7 @@ def test_a_plan_has_the_tests_where_their_owner_has_them(language: Language, dia
 def test_a_file_of_tests_checks_something_or_does_not(language: Language, dialect: Dialect) -> None:
     text = TESTS[language][1]
     assert dialect.checks_something(text)
-    idle = {Language.PYTHON: "    add(1, 2)", Language.JAVASCRIPT: "  add(1, 2);", Language.GO: "\tadd(1, 2)"}[language]
-    lines = [idle if "3" in line else line for line in text.split("\n")]
+    lines = [IDLE[language] if "3" in line else line for line in text.split("\n")]
     assert not dialect.checks_something("\n".join(lines))
 
 
