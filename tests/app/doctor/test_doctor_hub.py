@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from nightshift.app.doctor.context import CheckContext, Finding, Grade, check_context
 from nightshift.app.doctor.hub import address, check_hub, judged
 from nightshift.remote.hub.access import Access
+from tests.support.daemon import until
 from tests.support.light_node import light_node
 from tests.support.postgres import EMBEDDED, PostgresServer, free_port, shared
 from tests.support.temporal import TemporalServer, needs_server
@@ -50,7 +51,7 @@ def test_a_hub_that_answers_is_fine_and_nodes_of_several_versions_are_not(
             (Grade.NOTE, "address"),
         ]
         with light_node(url, "b", version="2"):
-            assert [finding.what for finding in examine_hub(context, url)] == ["hub", "versions", "address"]
+            until(lambda: [finding.what for finding in examine_hub(context, url)] == ["hub", "versions", "address"])
 
 
 @needs_server
