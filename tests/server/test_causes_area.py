@@ -95,7 +95,7 @@ def test_with_a_model_each_task_goes_on_as_a_fork(client: Client, context: AppCo
 @pytest.mark.parametrize(
     ("sent", "why"),
     [
-        ({"model": "gpt-9"}, "none of the configured backends"),
+        ({"model": "gpt-9"}, "not one of the configured backends"),
         ({"package": "not a name"}, "package"),
         ({"package": "toolz", "model": "ollama"}, "give a `package` or a `model`"),
         ({"note": "x" * 4001}, "note"),

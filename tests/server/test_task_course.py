@@ -164,7 +164,7 @@ def test_long_texts_are_cut_and_come_in_full_when_a_call_is_asked_for_alone(
         ("diff?of=iteration&iteration=1", 400, "attempt"),
         ("diff?of=all", 400, "of"),
         ("diff?of=step&attempt=1&step=77", 404, "no finished step 77 in attempt 1"),
-        ("diff?of=iteration&attempt=1&iteration=9", 404, "try 9"),
+        ("diff?of=iteration&attempt=1&iteration=9", 404, "iteration 9"),
         ("file?path=nothing.py", 404, "no file of that name"),
         ("file?path=nothing.py&attempt=1&step=1", 404, "no such file"),
         ("file", 400, "path"),

@@ -46,7 +46,7 @@ def test_all_fields_are_read_and_told_to_the_owner() -> None:
     ({"test_command": []}, "test_command", "make test"),
     ({"test_paths": ["../x"]}, "test_paths", "without . or .."),
     ({"packages": ["a b"]}, "packages.0", "for example requests"),
-    ({"attempts": 3}, "attempts", "there are test_command, test_paths"),
+    ({"attempts": 3}, "attempts", "it has test_command, test_paths"),
 ])  # fmt: skip
 def test_a_fault_names_its_field_and_what_it_takes(values: dict[str, Any], field: str, words: str) -> None:
     with pytest.raises(InvalidTask) as error:

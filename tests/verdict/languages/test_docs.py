@@ -78,7 +78,7 @@ asyncio.run(main())
 """
 
 
-def judged(package: Path, repo: Path, *jobs: Mapping[str, object]) -> list[dict[str, object]]:
+def judge_jobs(package: Path, repo: Path, *jobs: Mapping[str, object]) -> list[dict[str, object]]:
     verdicts: list[dict[str, object]] = json.loads(run_in(package, JUDGE, str(repo), json.dumps(jobs)))
     return verdicts
 
@@ -92,7 +92,7 @@ def test_a_change_is_judged_by_the_tests_of_the_example(package: Path, tmp_path:
     broken = {**right, "change": {"add.sh": SOURCE.replace("+", "-")}}
     own = {"change": {"add.sh": SOURCE.replace("$1 / 2", "$1 - 4")}, "own": {"half_test.sh": HALF}}
     cheating = {**right, "change": {"add.sh": SOURCE, "add_test.sh": "test_add() {\n    true\n}\n"}}
-    passed, failed, regressed, self_tested, refused = judged(package, repo, right, wrong, broken, own, cheating)
+    passed, failed, regressed, self_tested, refused = judge_jobs(package, repo, right, wrong, broken, own, cheating)
 
     both = {"half_test.sh::test_half": "passed", "add_test.sh::test_add": "passed"}
     assert (passed["passed"], passed["label"], passed["results"]) == (True, "exit_code", both), passed
